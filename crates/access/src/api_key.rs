@@ -11,9 +11,9 @@ use std::{
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Clock, Id, IdMaker, TenantId, TenantScope, Time, id::Kind};
+use gancho_domain::{Clock, Id, IdMaker, TenantId, TenantScope, Time, id::IdKind};
 use gancho_store::{
-    Actor, ActorKind, CachePolicy, Collection, Document, Expect, ReadCache, Result, Store,
+    Actor, ActorKind, CachePolicy, Collection, Document, Precondition, ReadCache, Result, Store,
     StoreError,
 };
 use gancho_vault::Secret;
@@ -23,13 +23,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::{Right, Rights, TenantCache, TenantPrincipal, digest::sha256, key_text};
 
-pub enum OfKey {}
+pub enum ApiKeyIdKind {}
 
-impl Kind for OfKey {
+impl IdKind for ApiKeyIdKind {
     const PREFIX: &'static str = "key";
 }
 
-pub type KeyId = Id<OfKey>;
+pub type KeyId = Id<ApiKeyIdKind>;
 
 /// The collections of the keys and of their last uses. They are separate so that recording a use never
 /// conflicts with a change of the key.
@@ -128,7 +128,7 @@ impl ApiKey {
         &self,
         store: &dyn Store,
         collection: Collection,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<Option<u64>> {
         let (key, body) = (self.id.to_string(), self.to_bytes()?);
         match self.revoked_at.or(self.expires_at) {
@@ -173,11 +173,11 @@ pub struct ApiKeys {
     ids: Arc<IdMaker>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
-    cache: ReadCache<KeyId, Lookup>,
+    cache: ReadCache<KeyId, CachedKey>,
 }
 
 /// The cached result of looking up an id.
-struct Lookup {
+struct CachedKey {
     /// `None` if no such key exists.
     key: Option<ApiKey>,
     /// The actor in the audit log.
@@ -186,7 +186,7 @@ struct Lookup {
     recorded_at: Arc<AtomicI64>,
 }
 
-impl Lookup {
+impl CachedKey {
     fn of(key: Option<ApiKey>) -> Self {
         let id = key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
         let actor = Arc::new(Actor::new(ActorKind::ApiKey, id));
@@ -204,7 +204,7 @@ impl ApiKeys {
     ) -> Self {
         let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: true };
         // Callers choose the ids.
-        let cache = ReadCache::with(policy).with_absent(|lookup: &Lookup| lookup.key.is_none());
+        let cache = ReadCache::with(policy).with_absent(|lookup: &CachedKey| lookup.key.is_none());
         Self { store, ids, clock, tasks, cache }
     }
 
@@ -224,7 +224,7 @@ impl ApiKeys {
         let (text, secret) = key_text::new_key(id).ok_or(KeyError::NoRandom)?;
         let key = ApiKey::new(id, scope.tenant(), name, rights, &secret);
         let key = ApiKey { expires_at, ..key };
-        key.put(&*self.store, collection, Expect::Nothing).await?;
+        key.put(&*self.store, collection, Precondition::Nothing).await?;
         Ok((key, text))
     }
 
@@ -284,7 +284,7 @@ impl ApiKeys {
             }
             key.revoked_at = Some(self.clock.now());
             let written =
-                key.put(&*self.store, collection, Expect::Version(document.version)).await?;
+                key.put(&*self.store, collection, Precondition::Version(document.version)).await?;
             self.cache.forget(id);
             if written.is_some() {
                 tracing::info!(key = %id, "API key revoked");
@@ -303,7 +303,7 @@ impl ApiKeys {
         let parsed = key_text::parse(token);
         let found = match parsed {
             Some((id, _)) => self.look_up(id).await?,
-            None => Arc::new(Lookup::of(None)),
+            None => Arc::new(CachedKey::of(None)),
         };
         // Do the same work for unknown, wrong and valid keys, so that timing reveals nothing.
         let hash = sha256(parsed.map_or(token, |(_, secret)| secret));
@@ -318,17 +318,17 @@ impl ApiKeys {
         Ok(Some(TenantPrincipal::authenticated(tenant, key.rights, found.actor.clone())))
     }
 
-    async fn look_up(&self, id: KeyId) -> Result<Arc<Lookup>> {
+    async fn look_up(&self, id: KeyId) -> Result<Arc<CachedKey>> {
         self.cache.get(id, |before| self.read(id, before)).await
     }
 
-    async fn read(&self, id: KeyId, before: Option<Arc<Lookup>>) -> Result<Arc<Lookup>> {
+    async fn read(&self, id: KeyId, before: Option<Arc<CachedKey>>) -> Result<Arc<CachedKey>> {
         let key = match before.as_ref().and_then(|before| before.key.as_ref()) {
             Some(key) => self.reread(key).await?,
             None => self.find(id).await?,
         };
         let recorded_at = before.map_or_else(Arc::default, |before| before.recorded_at.clone());
-        Ok(Arc::new(Lookup { recorded_at, ..Lookup::of(key) }))
+        Ok(Arc::new(CachedKey { recorded_at, ..CachedKey::of(key) }))
     }
 
     /// Reads the key again, on the account of its tenant, because the caller is known.
@@ -354,7 +354,8 @@ impl ApiKeys {
         self.tasks.spawn(async move {
             let body = Bytes::from(now.micros().to_string());
             let (key, until) = (id.to_string(), now + USE_RETENTION);
-            let written = store.put_document_until(used, &key, body, Expect::Anything, until).await;
+            let written =
+                store.put_document_until(used, &key, body, Precondition::Anything, until).await;
             if let Err(error) = written {
                 tracing::debug!(%error, "could not record the use of an API key");
             }

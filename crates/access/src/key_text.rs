@@ -7,7 +7,7 @@ use aws_lc_rs::rand;
 use gancho_domain::Id;
 use gancho_vault::Secret;
 
-use crate::api_key::{KeyId, OfKey};
+use crate::api_key::{ApiKeyIdKind, KeyId};
 
 pub const PREFIX: &str = "gk_";
 const ID_PREFIX: &str = "key_";
@@ -57,7 +57,7 @@ pub fn parse(token: &str) -> Option<(KeyId, &str)> {
     let mut text = [0; ID_PREFIX.len() + ID_LENGTH];
     text[..ID_PREFIX.len()].copy_from_slice(ID_PREFIX.as_bytes());
     text[ID_PREFIX.len()..].copy_from_slice(id.as_bytes());
-    let id: Id<OfKey> = std::str::from_utf8(&text).ok()?.parse().ok()?;
+    let id: Id<ApiKeyIdKind> = std::str::from_utf8(&text).ok()?.parse().ok()?;
     Some((id, secret))
 }
 

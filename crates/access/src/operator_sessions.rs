@@ -8,7 +8,7 @@ use aws_lc_rs::{constant_time::verify_slices_are_equal, rand};
 use bytes::Bytes;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use gancho_domain::{Clock, Time};
-use gancho_store::{CachePolicy, Collection, Expect, ReadCache, Result, Store, StoreError};
+use gancho_store::{CachePolicy, Collection, Precondition, ReadCache, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -37,7 +37,7 @@ pub struct OperatorSessions {
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
     /// Only cookies with a valid tag are looked up, so unauthenticated callers cannot fill it.
-    cache: ReadCache<IdHash, Option<Record>>,
+    cache: ReadCache<IdHash, Option<SessionRecord>>,
 }
 
 /// A person who is logged in.
@@ -51,7 +51,7 @@ pub struct OperatorSession {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Record {
+struct SessionRecord {
     /// `None` for the owner of the operator token.
     user: Option<UserClaim>,
     began_at_us: i64,
@@ -97,7 +97,7 @@ impl OperatorSession {
     }
 }
 
-impl Record {
+impl SessionRecord {
     fn until(&self) -> Time {
         let of = Time::from_micros;
         (of(self.used_at_us) + MAX_IDLE).min(of(self.began_at_us) + MAX_AGE)
@@ -116,19 +116,19 @@ impl OperatorSessions {
         HEXLOWER.encode(&keys.tag(keys.newest(), &["drafts"]).unwrap_or_default())
     }
 
-    async fn read(&self, id: IdHash) -> Result<Option<Record>> {
+    async fn read(&self, id: IdHash) -> Result<Option<SessionRecord>> {
         let read = |_| async move {
             let found = self.store.document(COLLECTION, &key_of(id)).await?;
             let record = found.and_then(|document| {
-                let record: Record = serde_json::from_slice(&document.body).ok()?;
-                Some(Record { version: document.version, ..record })
+                let record: SessionRecord = serde_json::from_slice(&document.body).ok()?;
+                Some(SessionRecord { version: document.version, ..record })
             });
             Ok(Arc::new(record))
         };
         Ok((*self.cache.get(id, read).await?).clone())
     }
 
-    async fn write(&self, id: IdHash, record: &Record, expect: Expect) -> Result<()> {
+    async fn write(&self, id: IdHash, record: &SessionRecord, expect: Precondition) -> Result<()> {
         let body = serde_json::to_vec(record).map(Bytes::from);
         let body = body.map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let until = record.until();
@@ -139,12 +139,12 @@ impl OperatorSessions {
     }
 
     /// Records a use. A session that was ended on another node meanwhile stays ended.
-    async fn note_use(&self, id: IdHash, record: &Record, now: Time) {
+    async fn note_use(&self, id: IdHash, record: &SessionRecord, now: Time) {
         if now.since(Time::from_micros(record.used_at_us)) < USE_PRECISION {
             return;
         }
-        let used = Record { used_at_us: now.micros(), ..record.clone() };
-        let written = self.write(id, &used, Expect::Version(record.version)).await;
+        let used = SessionRecord { used_at_us: now.micros(), ..record.clone() };
+        let written = self.write(id, &used, Precondition::Version(record.version)).await;
         if let Err(error) = written {
             tracing::debug!(%error, "the use of a session was not recorded");
         }
@@ -167,8 +167,8 @@ impl Access {
         let now = sessions.clock.now().micros();
         let user =
             user.map(|user| UserClaim { name: user.name.clone(), stamp: user.stamp().to_owned() });
-        let record = Record { user, began_at_us: now, used_at_us: now, version: 0 };
-        sessions.write(sha256(id), &record, Expect::Nothing).await?;
+        let record = SessionRecord { user, began_at_us: now, used_at_us: now, version: 0 };
+        sessions.write(sha256(id), &record, Precondition::Nothing).await?;
         Ok(BASE64URL_NOPAD.encode(&[&signed[..], &tag].concat()))
     }
 
@@ -203,7 +203,7 @@ impl Access {
         ended.map(|_| ())
     }
 
-    async fn owner_of(&self, record: &Record) -> Result<Option<Operator>> {
+    async fn owner_of(&self, record: &SessionRecord) -> Result<Option<Operator>> {
         let Some(UserClaim { name, stamp }) = &record.user else {
             return Ok(Some(Operator::authenticated()));
         };

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, TenantScope, Time};
-use gancho_store::{CachePolicy, Collection, Expect, ReadCache, Result, Store};
+use gancho_store::{CachePolicy, Collection, Precondition, ReadCache, Result, Store};
 
 use crate::portal::MAX_TTL;
 
@@ -32,7 +32,7 @@ impl PortalRevocations {
         let now = self.clock.now();
         let (collection, body) = (Collection::of(scope, COLLECTION), now.micros().to_string());
         let until = now + MAX_TTL;
-        let (body, expect) = (body.into_bytes().into(), Expect::Anything);
+        let (body, expect) = (body.into_bytes().into(), Precondition::Anything);
         self.store.put_document_until(collection, KEY, body, expect, until).await?;
         self.cache.forget(scope);
         Ok(())

@@ -70,21 +70,21 @@ impl fmt::Display for ThrottleKey {
 
 #[derive(Default)]
 pub struct Throttle {
-    records: Mutex<Records>,
+    records: Mutex<FailureRecords>,
     /// The number of addresses with failures. While it is zero, nothing is locked.
     count: AtomicUsize,
     seen: RecentSet,
 }
 
-struct Records {
-    by_key: BoundedRecords<ThrottleKey, Record>,
+struct FailureRecords {
+    by_key: BoundedRecords<ThrottleKey, FailureRecord>,
     /// Failures that were not logged yet, and since when.
     unreported: u64,
     unreported_since: Option<Instant>,
     reported_at: Option<Instant>,
 }
 
-impl Default for Records {
+impl Default for FailureRecords {
     fn default() -> Self {
         Self {
             by_key: BoundedRecords::new(HALF_LIFE / 4),
@@ -95,14 +95,14 @@ impl Default for Records {
     }
 }
 
-struct Record {
+struct FailureRecord {
     failures: u32,
     last: Instant,
     /// When the next check is due.
     next_check_at: Instant,
 }
 
-enum Turn {
+enum CheckTime {
     Now,
     At(Instant),
     /// Too many callers are waiting. There is room after this time.
@@ -117,34 +117,34 @@ impl Throttle {
         token: &str,
     ) -> Result<(), ThrottleError> {
         match self.turn(key.into(), token) {
-            Turn::Now => Ok(()),
-            Turn::At(at) => {
+            CheckTime::Now => Ok(()),
+            CheckTime::At(at) => {
                 tokio::time::sleep_until(at).await;
                 Ok(())
             }
-            Turn::Never(retry_after) => Err(ThrottleError { retry_after }),
+            CheckTime::Never(retry_after) => Err(ThrottleError { retry_after }),
         }
     }
 
-    fn turn(&self, key: ThrottleKey, token: &str) -> Turn {
+    fn turn(&self, key: ThrottleKey, token: &str) -> CheckTime {
         if self.count.load(Ordering::Relaxed) == 0 {
-            return Turn::Now;
+            return CheckTime::Now;
         }
         let now = Instant::now();
         let mut records = self.records.lock();
         records.report(now, key);
-        let Some(record) = records.by_key.get_mut(key) else { return Turn::Now };
+        let Some(record) = records.by_key.get_mut(key) else { return CheckTime::Now };
         record.decay(now);
         if record.failures < FREE_FAILURES || self.seen.contains(&(key, token)) {
-            return Turn::Now;
+            return CheckTime::Now;
         }
         let at = record.next_check_at.max(now);
         let wait = at.duration_since(now);
         if wait > MAX_WAIT {
-            return Turn::Never(wait);
+            return CheckTime::Never(wait);
         }
         record.next_check_at = at + record.spacing();
-        if wait.is_zero() { Turn::Now } else { Turn::At(at) }
+        if wait.is_zero() { CheckTime::Now } else { CheckTime::At(at) }
     }
 
     /// Records a valid credential.
@@ -165,13 +165,13 @@ impl Throttle {
     }
 }
 
-impl Records {
+impl FailureRecords {
     fn fail(&mut self, key: ThrottleKey, now: Instant) {
-        let is_needed = |record: &mut Record| {
+        let is_needed = |record: &mut FailureRecord| {
             record.decay(now);
             record.failures > 1
         };
-        let new = Record { failures: 0, last: now, next_check_at: now };
+        let new = FailureRecord { failures: 0, last: now, next_check_at: now };
         let record = self.by_key.get_or_insert(key, now, is_needed, new);
         record.decay(now);
         record.failures = record.failures.saturating_add(1);
@@ -193,7 +193,7 @@ impl Records {
     }
 }
 
-impl Record {
+impl FailureRecord {
     fn decay(&mut self, now: Instant) {
         let halvings = now.duration_since(self.last).as_secs() / HALF_LIFE.as_secs();
         if halvings > 0 {
@@ -280,7 +280,7 @@ mod tests {
         throttle.fail(block(2));
         (0..100).for_each(|_| throttle.fail(block(2)));
         let turns: Vec<bool> =
-            (0..10).map(|_| matches!(throttle.turn(block(2), "known"), Turn::Now)).collect();
+            (0..10).map(|_| matches!(throttle.turn(block(2), "known"), CheckTime::Now)).collect();
         assert!(turns.contains(&false), "{turns:?}");
     }
 
@@ -290,7 +290,7 @@ mod tests {
         (0..40).for_each(|_| throttle.fail(block(1)));
         tokio::time::sleep(HALF_LIFE * 3).await;
         for _ in 0..5 {
-            assert!(matches!(throttle.turn(block(1), "new"), Turn::Now));
+            assert!(matches!(throttle.turn(block(1), "new"), CheckTime::Now));
         }
     }
 

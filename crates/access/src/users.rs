@@ -8,7 +8,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use gancho_domain::{Clock, Time};
 use gancho_store::{
-    CachePolicy, Collection, Document, Expect, ReadCache, Result, Store, StoreError,
+    CachePolicy, Collection, Document, Precondition, ReadCache, Result, Store, StoreError,
 };
 use gancho_vault::Secret;
 use serde::{Deserialize, Serialize};
@@ -129,7 +129,7 @@ impl Users {
             stamp: stamp()?,
             hash: self.hasher.hash(new.password).await?,
         };
-        match self.put(&user, Expect::Nothing).await? {
+        match self.put(&user, Precondition::Nothing).await? {
             Some(_) => Ok(user),
             None => Err(UserError::Taken),
         }
@@ -160,7 +160,7 @@ impl Users {
                 user.password_changed_at = self.clock.now();
             }
             user.stamp = stamp()?;
-            if self.put(&user, Expect::Version(document.version)).await?.is_some() {
+            if self.put(&user, Precondition::Version(document.version)).await?.is_some() {
                 return Ok(user);
             }
         }
@@ -223,7 +223,7 @@ impl Users {
         Ok((*user).clone().filter(|user| user.stamp == stamp))
     }
 
-    async fn put(&self, user: &User, expect: Expect) -> Result<Option<u64>> {
+    async fn put(&self, user: &User, expect: Precondition) -> Result<Option<u64>> {
         let written =
             self.store.put_document(COLLECTION, &user.name, user.to_bytes()?, expect).await;
         self.cache.forget(sha256(&user.name));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gancho_store::{Collection, Expect, Result, Store, StoreError};
+use gancho_store::{Collection, Precondition, Result, Store, StoreError};
 use tokio::time::Instant;
 
 const COLLECTION: Collection = Collection::operators("alerts");
@@ -25,13 +25,15 @@ impl Lease {
         // Only one process at a time has an embedded store.
         let is_alone = store.name() == "sqlite";
         let expect = match found {
-            None => Expect::Nothing,
-            Some(version) if self.mine == Some(version) || is_alone => Expect::Version(version),
+            None => Precondition::Nothing,
+            Some(version) if self.mine == Some(version) || is_alone => {
+                Precondition::Version(version)
+            }
             Some(version) => {
                 self.mine = None;
                 match self.seen {
                     Some((seen, at)) if seen == version && at.elapsed() >= ttl => {
-                        Expect::Version(version)
+                        Precondition::Version(version)
                     }
                     Some((seen, _)) if seen == version => return Ok(false),
                     _ => {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use async_trait::async_trait;
-use gancho_domain::{Id, Time, id::Kind};
+use gancho_domain::{Id, Time, id::IdKind};
 use serde_json::{Value, json};
 
 use crate::{AlertState, Change, ChangeKind};
@@ -13,13 +13,13 @@ pub const EVENT_TYPE: &str = "webhook.alert";
 /// Maximum lines that are written out; the others are counted.
 const MAX_LINES: usize = 20;
 
-pub enum OfMessage {}
+pub enum MessageIdKind {}
 
-impl Kind for OfMessage {
+impl IdKind for MessageIdKind {
     const PREFIX: &'static str = "alr";
 }
 
-pub type MessageId = Id<OfMessage>;
+pub type MessageId = Id<MessageIdKind>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {

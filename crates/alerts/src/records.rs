@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::Time;
-use gancho_store::{Collection, Expect, Result, Store, StoreError};
+use gancho_store::{Collection, Precondition, Result, Store, StoreError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
@@ -95,7 +95,7 @@ pub(crate) async fn read_alerts(store: &dyn Store) -> Result<Vec<Alert>> {
 
 pub(crate) async fn write_alerts(store: &dyn Store, alerts: &[Alert]) -> Result<()> {
     let body = write(&alerts)?;
-    store.put_document(STATE, STATE_KEY, body, Expect::Anything).await.map(|_| ())
+    store.put_document(STATE, STATE_KEY, body, Precondition::Anything).await.map(|_| ())
 }
 
 pub(crate) async fn read_unsent(store: &dyn Store) -> Result<Vec<StoredMessage>> {
@@ -113,7 +113,10 @@ pub(crate) async fn write_unsent(store: &dyn Store, messages: &[StoredMessage]) 
     if messages.is_empty() {
         return store.delete_document(STATE, UNSENT_KEY).await.map(|_| ());
     }
-    store.put_document(STATE, UNSENT_KEY, write(&messages)?, Expect::Anything).await.map(|_| ())
+    store
+        .put_document(STATE, UNSENT_KEY, write(&messages)?, Precondition::Anything)
+        .await
+        .map(|_| ())
 }
 
 pub(crate) async fn read_silences(store: &dyn Store, now: Time) -> Result<Vec<Silence>> {
@@ -138,7 +141,7 @@ pub(crate) async fn write_silence(store: &dyn Store, silence: &Silence, now: Tim
     }
     let body = write(&SilenceRecord::of(silence))?;
     let key = silence.id.to_string();
-    store.put_document_until(SILENCES, &key, body, Expect::Anything, silence.until).await?;
+    store.put_document_until(SILENCES, &key, body, Precondition::Anything, silence.until).await?;
     Ok(true)
 }
 
@@ -166,7 +169,9 @@ pub(crate) async fn append_history(
         };
         let key = format!("{:016x}{:04x}", u64::MAX - now.micros().max(0) as u64, number);
         let until = now + HISTORY_RETENTION;
-        store.put_document_until(HISTORY, &key, write(&record)?, Expect::Anything, until).await?;
+        store
+            .put_document_until(HISTORY, &key, write(&record)?, Precondition::Anything, until)
+            .await?;
     }
     Ok(())
 }
@@ -199,7 +204,7 @@ pub(crate) async fn write_report(store: &dyn Store, report: NodeReport, now: Tim
     let key = report.name.clone();
     let body = write(&ReportRecord { at_us: now.micros(), report })?;
     let until = now + REPORT_RETENTION;
-    store.put_document_until(REPORTS, &key, body, Expect::Anything, until).await.map(|_| ())
+    store.put_document_until(REPORTS, &key, body, Precondition::Anything, until).await.map(|_| ())
 }
 
 /// Removes the report of a node that stops. If this fails, the report expires.

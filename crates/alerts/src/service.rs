@@ -132,7 +132,7 @@ impl AlertService {
                 self.memory.lock().own.step(vec![unavailable], self.setup.after, now)
             }
         };
-        self.tell(&changes, now).await;
+        self.notify(&changes, now).await;
         changes
     }
 
@@ -144,7 +144,7 @@ impl AlertService {
         if changes.is_empty() {
             return;
         }
-        self.tell(&changes, now).await;
+        self.notify(&changes, now).await;
         self.send_due().await;
     }
 
@@ -200,7 +200,7 @@ impl AlertService {
         }
     }
 
-    async fn tell(&self, changes: &[Change], now: Time) {
+    async fn notify(&self, changes: &[Change], now: Time) {
         let store = &*self.setup.store;
         let silences = records::read_silences(store, now).await.ok();
         let marked = {

@@ -1,17 +1,17 @@
 //! Silences: alerts that are not sent for a while.
 
-use gancho_domain::{Id, Time, id::Kind};
+use gancho_domain::{Id, Time, id::IdKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{Alert, Rule};
 
-pub enum OfSilence {}
+pub enum SilenceIdKind {}
 
-impl Kind for OfSilence {
+impl IdKind for SilenceIdKind {
     const PREFIX: &'static str = "sil";
 }
 
-pub type SilenceId = Id<OfSilence>;
+pub type SilenceId = Id<SilenceIdKind>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSilence {

@@ -18,7 +18,7 @@ pub type AnswerBody = Either<Full<Bytes>, Body>;
 
 /// What an operation reports about its action if the path of the request does not say it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ActedOn {
+pub(crate) struct AuditDetails {
     pub tenant: Option<TenantId>,
     pub resource: Option<String>,
     /// The reason that the caller gave.
@@ -83,7 +83,7 @@ impl Answer {
     /// Names the tenant for the audit log, if the request does not.
     #[must_use]
     pub fn about(mut self, tenant: TenantId) -> Self {
-        self.0.extensions_mut().get_or_insert_default::<ActedOn>().tenant = Some(tenant);
+        self.0.extensions_mut().get_or_insert_default::<AuditDetails>().tenant = Some(tenant);
         self
     }
 
@@ -91,7 +91,7 @@ impl Answer {
     /// log would store it.
     #[must_use]
     pub fn naming(mut self, resource: String) -> Self {
-        self.0.extensions_mut().get_or_insert_default::<ActedOn>().resource = Some(resource);
+        self.0.extensions_mut().get_or_insert_default::<AuditDetails>().resource = Some(resource);
         self
     }
 
@@ -99,7 +99,7 @@ impl Answer {
     #[must_use]
     pub fn because(mut self, reason: Option<String>) -> Self {
         if reason.is_some() {
-            self.0.extensions_mut().get_or_insert_default::<ActedOn>().reason = reason;
+            self.0.extensions_mut().get_or_insert_default::<AuditDetails>().reason = reason;
         }
         self
     }
@@ -107,7 +107,7 @@ impl Answer {
     /// Marks a dry run: the operation counted what it would do, and did nothing.
     #[must_use]
     pub fn of_dry_run(mut self) -> Self {
-        self.0.extensions_mut().get_or_insert_default::<ActedOn>().is_dry_run = true;
+        self.0.extensions_mut().get_or_insert_default::<AuditDetails>().is_dry_run = true;
         self
     }
 
@@ -121,7 +121,7 @@ impl Answer {
         self
     }
 
-    pub(crate) fn acted_on(&self) -> Option<&ActedOn> {
+    pub(crate) fn audit_details(&self) -> Option<&AuditDetails> {
         self.0.extensions().get()
     }
 

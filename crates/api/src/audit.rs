@@ -24,9 +24,9 @@ use tokio::task::JoinHandle;
 
 use self::limits::{Admission, CounterKey};
 use crate::{
-    answer::{ActedOn, Answer},
+    answer::{Answer, AuditDetails},
     codes::Code,
-    policy::{Policy, Recorded},
+    policy::{AuditScope, Policy},
     problem::Problem,
     route::{PathParts, Route},
     state::Api,
@@ -47,10 +47,10 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 const MAX_RESOURCE: usize = 128;
 
 /// An action in progress.
-pub(crate) struct Act {
+pub(crate) struct AuditedAction {
     api: Api,
     route: &'static Route,
-    recorded: Recorded,
+    recorded: AuditScope,
     request_id: HeaderValue,
     address: Option<AddressBlock>,
     path: PathParts,
@@ -59,7 +59,7 @@ pub(crate) struct Act {
     tenant: Option<TenantId>,
 }
 
-impl Act {
+impl AuditedAction {
     /// Starts to record an operation. `None` for one that is never recorded.
     pub fn begin(
         api: &Api,
@@ -69,7 +69,7 @@ impl Act {
         request_id: &HeaderValue,
         address: Option<AddressBlock>,
     ) -> Option<Self> {
-        (policy.recorded != Recorded::Never).then(|| Self {
+        (policy.recorded != AuditScope::Never).then(|| Self {
             api: api.clone(),
             route,
             recorded: policy.recorded,
@@ -84,7 +84,7 @@ impl Act {
     pub fn by(&mut self, principal: &Principal) {
         let actor = principal.actor();
         let is_program = actor.kind == ActorKind::ApiKey;
-        if self.recorded == Recorded::Always || !is_program {
+        if self.recorded == AuditScope::Always || !is_program {
             self.actor = Some(actor.clone());
             self.tenant = principal.tenant();
         }
@@ -102,8 +102,8 @@ impl Act {
             }
         };
         let answer = outcome.as_ref().ok();
-        let ActedOn { tenant, resource, reason, is_dry_run } =
-            answer.and_then(Answer::acted_on).cloned().unwrap_or_default();
+        let AuditDetails { tenant, resource, reason, is_dry_run } =
+            answer.and_then(Answer::audit_details).cloned().unwrap_or_default();
         if is_dry_run {
             return None;
         }
@@ -156,7 +156,7 @@ impl Act {
     }
 }
 
-impl Drop for Act {
+impl Drop for AuditedAction {
     /// The caller disconnected before the action had an outcome: it may have been done.
     fn drop(&mut self) {
         if let Some(actor) = self.actor.take() {

@@ -4,7 +4,7 @@
 use gancho_access::{AccessError, KeyError, Needs, Principal, Role, ThrottleError};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::Api};
+use crate::{caller::Caller, codes, input::field::ResourceKind, problem::Problem, state::Api};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_TENANT: HeaderName = HeaderName::from_static("x-tenant");
@@ -163,7 +163,7 @@ fn challenge(problem: Problem) -> Problem {
 impl From<KeyError> for Problem {
     fn from(error: KeyError) -> Self {
         match error {
-            KeyError::NotFound => Self::not_found(Noun::ApiKey),
+            KeyError::NotFound => Self::not_found(ResourceKind::ApiKey),
             KeyError::Busy | KeyError::TooMany => Self::new(&codes::CONFLICT, error.to_string()),
             KeyError::NoRandom => Self::internal(error),
             KeyError::Store(error) => error.into(),

@@ -245,7 +245,7 @@ impl Transfers {
     /// Evicts bodies until this many bytes are free. Returns whether there were too few.
     fn free(&mut self, mut missing: usize, budget: &BodyBudget) -> bool {
         while missing > 0 {
-            let Some(worst) = self.worst(budget.max_bytes) else { return true };
+            let Some(worst) = self.eviction_candidate(budget.max_bytes) else { return true };
             let bytes = self.remove(&worst).unwrap_or(0);
             budget.used.fetch_sub(bytes, Ordering::Relaxed);
             missing = missing.saturating_sub(bytes);
@@ -259,7 +259,7 @@ impl Transfers {
         clippy::disallowed_methods,
         reason = "a sender must not be able to foresee which are sampled"
     )]
-    fn worst(&self, max_bytes: usize) -> Option<Arc<Transfer>> {
+    fn eviction_candidate(&self, max_bytes: usize) -> Option<Arc<Transfer>> {
         let (count, now) = (self.all.len(), Instant::now());
         let is_few = count <= SAMPLE;
         let places = (0..count.min(SAMPLE))

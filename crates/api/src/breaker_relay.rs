@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use gancho_domain::{Clock, Time};
 use gancho_engine::{Engine, OpenBreaker};
-use gancho_store::{Collection, Expect, Result, Store};
+use gancho_store::{Collection, Precondition, Result, Store};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ pub struct BreakerRelay {
 
 /// The time is in microseconds.
 #[derive(Serialize, Deserialize)]
-struct Record {
+struct BreakerRecord {
     lane: String,
     tenant: String,
     target: String,
@@ -42,7 +42,7 @@ struct Record {
 struct NodeBreakers {
     /// When it was written, in microseconds.
     at: i64,
-    open: Vec<Record>,
+    open: Vec<BreakerRecord>,
 }
 
 impl BreakerRelay {
@@ -70,7 +70,8 @@ impl BreakerRelay {
             .filter(|document| document.key != own)
             .filter_map(|document| serde_json::from_slice::<NodeBreakers>(&document.body).ok())
             .filter(|node| now.since(Time::from_micros(node.at)) < TTL);
-        self.engine.show_breakers(node.flat_map(|node| node.open).filter_map(Record::breaker));
+        self.engine
+            .show_breakers(node.flat_map(|node| node.open).filter_map(BreakerRecord::breaker));
         Ok(())
     }
 
@@ -86,11 +87,15 @@ impl BreakerRelay {
             self.store.delete_document(BREAKERS, &self.key()).await?;
         } else {
             let now = self.clock.now();
-            let node =
-                NodeBreakers { at: now.micros(), open: open.iter().map(Record::of).collect() };
+            let node = NodeBreakers {
+                at: now.micros(),
+                open: open.iter().map(BreakerRecord::of).collect(),
+            };
             let body = Bytes::from(serde_json::to_vec(&node).unwrap_or_default());
             let (key, until) = (self.key(), now + TTL);
-            self.store.put_document_until(BREAKERS, &key, body, Expect::Anything, until).await?;
+            self.store
+                .put_document_until(BREAKERS, &key, body, Precondition::Anything, until)
+                .await?;
         }
         self.written = Some((open, Instant::now()));
         Ok(())
@@ -101,7 +106,7 @@ impl BreakerRelay {
     }
 }
 
-impl Record {
+impl BreakerRecord {
     fn of(breaker: &OpenBreaker) -> Self {
         Self {
             lane: breaker.lane.name().to_owned(),

@@ -25,8 +25,8 @@ use self::service::IngestService;
 use crate::{
     body_budget::BodyBudget,
     listener::{ListenSettings, accept_connections},
-    meter::Traffic,
-    refusal_pace::RefusalPace,
+    meter::ConnectionCounters,
+    refusal_limiter::RefusalLimiter,
 };
 
 /// The state that all requests share.
@@ -37,13 +37,13 @@ pub struct IngestState {
     pub inbound: Arc<Inbound>,
     pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
-    pub traffic: Arc<Traffic>,
+    pub traffic: Arc<ConnectionCounters>,
     budget: BodyBudget,
     /// Addresses that sent a verified webhook.
     verified_addresses: RecentSet,
     /// Throttles guesses of the operator token.
     throttle: Throttle,
-    refusal_pace: RefusalPace,
+    refusal_limiter: RefusalLimiter,
     pub settings: IngestSettings,
 }
 
@@ -100,7 +100,7 @@ impl Ingest {
             budget: BodyBudget::new(settings.body_bytes),
             verified_addresses: RecentSet::default(),
             throttle: Throttle::default(),
-            refusal_pace: RefusalPace::default(),
+            refusal_limiter: RefusalLimiter::default(),
             settings,
         }))
     }

@@ -16,7 +16,7 @@ pub mod value;
 
 use gancho_domain::{FieldError, nearest};
 
-pub use field::{Field, Kind};
+pub use field::{Field, FieldKind};
 pub use request::Request;
 pub(crate) use request::request;
 pub use value::{Value, Values};

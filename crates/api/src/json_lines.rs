@@ -13,41 +13,41 @@ use crate::{answer::Answer, caller_slots::CallerSlot, problem::Problem};
 pub const MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// A position between two pages.
-type Place = [u8; 32];
+type PageCursor = [u8; 32];
 /// The lines of a page, and the position of the next one.
-type Lines = (Bytes, Option<Place>);
+type Lines = (Bytes, Option<PageCursor>);
 
-enum Next {
+enum StreamStep {
     Lines(Lines),
-    Page(Place),
+    Page(PageCursor),
 }
 
 /// Streams the rows of all pages. `read` returns the rows after a position, and the position of the next page. The slot is
 /// held as long as the stream.
 pub(crate) async fn stream<R, F>(
     slot: CallerSlot,
-    read: impl Fn(Option<Place>) -> F + Send + Sync + 'static,
+    read: impl Fn(Option<PageCursor>) -> F + Send + Sync + 'static,
 ) -> Result<Answer, Problem>
 where
     R: Serialize,
-    F: Future<Output = Result<(Vec<R>, Option<Place>), Problem>> + Send,
+    F: Future<Output = Result<(Vec<R>, Option<PageCursor>), Problem>> + Send,
 {
     // The first page is read before the response begins, so that its errors have a status.
     let first = lines(&read, None).await?;
     let read = Arc::new(read);
-    let pages = try_unfold(Some(Next::Lines(first)), move |next| {
+    let pages = try_unfold(Some(StreamStep::Lines(first)), move |next| {
         let _slot = &slot;
         let read = read.clone();
         async move {
             let (bytes, place) = match next {
                 None => return Ok(None),
-                Some(Next::Lines(lines)) => lines,
+                Some(StreamStep::Lines(lines)) => lines,
                 // Read after the previous page was sent, so that one page is held at a time.
-                Some(Next::Page(place)) => {
+                Some(StreamStep::Page(place)) => {
                     lines(&*read, Some(place)).await.map_err(|problem| broken(&problem))?
                 }
             };
-            Ok::<_, io::Error>(Some((bytes, place.map(Next::Page))))
+            Ok::<_, io::Error>(Some((bytes, place.map(StreamStep::Page))))
         }
     });
     Ok(Answer::stream(MEDIA_TYPE, Body::from_stream(pages)))
@@ -56,12 +56,12 @@ where
 /// Returns the lines of the next page that is not empty. A page scans a limited number of rows, and may be
 /// empty.
 async fn lines<R, F>(
-    read: &impl Fn(Option<Place>) -> F,
-    mut after: Option<Place>,
+    read: &impl Fn(Option<PageCursor>) -> F,
+    mut after: Option<PageCursor>,
 ) -> Result<Lines, Problem>
 where
     R: Serialize,
-    F: Future<Output = Result<(Vec<R>, Option<Place>), Problem>>,
+    F: Future<Output = Result<(Vec<R>, Option<PageCursor>), Problem>>,
 {
     loop {
         let (rows, next) = read(after).await?;

@@ -31,7 +31,7 @@ use self::{
     connections::{ConnectionSlot, ConnectionTable},
     guarded_stream::GuardedStream,
 };
-use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::Traffic};
+use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::ConnectionCounters};
 
 pub use self::connections::{AnswerGuard, ConnectionState};
 
@@ -106,7 +106,7 @@ pub struct Peer {
 pub(crate) async fn accept_connections<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S,
-    traffic: Arc<Traffic>,
+    traffic: Arc<ConnectionCounters>,
     settings: ListenSettings,
     stop: CancellationToken,
 ) -> io::Result<()>
@@ -227,7 +227,7 @@ where
     async fn serve(
         self,
         server: Arc<auto::Builder<TokioExecutor>>,
-        traffic: Arc<Traffic>,
+        traffic: Arc<ConnectionCounters>,
         settings: ListenSettings,
     ) {
         let Self { stream, slot, service, stop } = self;
@@ -292,10 +292,10 @@ fn limit_unsent(stream: &TcpStream) {
 fn limit_unsent(_: &TcpStream) {}
 
 /// Counts an open connection until it is dropped.
-struct OpenCount(Arc<Traffic>);
+struct OpenCount(Arc<ConnectionCounters>);
 
 impl OpenCount {
-    fn new(traffic: Arc<Traffic>) -> Self {
+    fn new(traffic: Arc<ConnectionCounters>) -> Self {
         traffic.connected();
         Self(traffic)
     }

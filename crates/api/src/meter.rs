@@ -17,7 +17,7 @@ pub struct Meter {
     panics: AtomicU64,
     failed_logins: AtomicU64,
     audit_skipped: AtomicU64,
-    pub(crate) traffic: Arc<Traffic>,
+    pub(crate) traffic: Arc<ConnectionCounters>,
 }
 
 /// The responses of one route.
@@ -36,12 +36,12 @@ impl RouteMeter {
 
 /// The connections of one listener.
 #[derive(Default)]
-pub struct Traffic {
+pub struct ConnectionCounters {
     shed: AtomicU64,
     open: AtomicU64,
 }
 
-impl Traffic {
+impl ConnectionCounters {
     pub(crate) fn shed_one(&self) {
         self.shed.fetch_add(1, Ordering::Relaxed);
     }
@@ -67,7 +67,7 @@ impl Traffic {
 
 /// One counter of [`Meter::answers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answers {
+pub struct ResponseCount {
     pub method: &'static str,
     pub path: &'static str,
     /// `2xx`, `3xx`, `4xx` or `5xx`.
@@ -111,7 +111,7 @@ impl Meter {
     }
 
     /// Returns all counters that are not zero.
-    pub fn answers(&self) -> Vec<Answers> {
+    pub fn answers(&self) -> Vec<ResponseCount> {
         const NAMES: [&str; CLASSES] = ["2xx", "3xx", "4xx", "5xx"];
         let mut all = Vec::new();
         for route in &*self.routes.lock() {
@@ -119,7 +119,7 @@ impl Meter {
                 let count = count.load(Ordering::Relaxed);
                 if count > 0 {
                     let method = method_name(&route.method);
-                    all.push(Answers { method, path: route.path, class, count });
+                    all.push(ResponseCount { method, path: route.path, class, count });
                 }
             }
         }

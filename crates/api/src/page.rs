@@ -1,6 +1,6 @@
 //! Pagination: from the cursor and limit of a request to the response with the next cursor.
 
-use gancho_domain::{Id, TenantId, id::Kind};
+use gancho_domain::{Id, TenantId, id::IdKind};
 use gancho_store::PageRequest;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ impl<'a> Page<'a> {
     }
 
     /// Returns the last id of the previous page, for a list ordered by id.
-    pub fn after_id<K: Kind>(&self) -> Option<Id<K>> {
+    pub fn after_id<K: IdKind>(&self) -> Option<Id<K>> {
         self.position.as_deref()?.try_into().ok().map(Id::from_bytes)
     }
 

@@ -10,7 +10,7 @@ use crate::route::Route;
 
 /// Which callers of an operation are recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub enum AuditScope {
     /// All callers.
     Always,
     /// People: the operator, users, and users of the portal. Programs of tenants make such calls by the
@@ -23,13 +23,13 @@ pub enum Recorded {
 pub struct Policy {
     /// The lowest role that may run the operation.
     pub role: Role,
-    pub recorded: Recorded,
+    pub recorded: AuditScope,
 }
 
-use Recorded::{Always, ForPeople, Never};
+use AuditScope::{Always, ForPeople, Never};
 use Role::{Operator, ReadOnly, Support};
 
-const POLICIES: &[(&str, Role, Recorded)] = &[
+const POLICIES: &[(&str, Role, AuditScope)] = &[
     ("publishEvent", Operator, Never),
     ("publishEvents", Operator, Never),
     ("listEvents", ReadOnly, Never),

@@ -14,7 +14,7 @@ use crate::{
     caller::Caller,
     route::Needs,
     serve,
-    state::{Api, MetricsFor},
+    state::{Api, MetricsAccess},
     watch::Page,
 };
 
@@ -32,9 +32,9 @@ pub fn router(api: &Api) -> Router {
 async fn metrics_page(api: &Api, request: Request) -> Response {
     let (headers, caller) = (request.headers(), request.extensions().get::<Caller>());
     let is_open = match api.settings.metrics_for {
-        MetricsFor::Anyone => true,
-        MetricsFor::ThisMachine => caller.is_some_and(|caller| caller.is_local),
-        MetricsFor::Operator => false,
+        MetricsAccess::Anyone => true,
+        MetricsAccess::ThisMachine => caller.is_some_and(|caller| caller.is_local),
+        MetricsAccess::Operator => false,
     };
     if !is_open && let Err(problem) = auth::authorize(api, headers, caller, Needs::Operator).await {
         return into_axum(serve::refuse(api, request, problem));

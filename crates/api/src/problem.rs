@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use crate::{
     answer::{Answer, whole_seconds},
     codes::{self, Code},
-    input::{FieldErrors, body::BodyError, field::Noun},
+    input::{FieldErrors, body::BodyError, field::ResourceKind},
 };
 
 /// An error response. Boxed, so that results stay small.
@@ -71,18 +71,20 @@ impl Problem {
 
     /// Returns the same error for another tenant's object and for one that does not exist, so that the
     /// response reveals nothing.
-    pub fn not_found(noun: Noun) -> Self {
+    pub fn not_found(noun: ResourceKind) -> Self {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
         let detail = match noun {
-            Noun::Suppression => "this address is not suppressed for this tenant".to_owned(),
-            Noun::Tenant
-            | Noun::Lane
-            | Noun::Source
-            | Noun::SourceKey
-            | Noun::Receipt
-            | Noun::Silence
-            | Noun::Cell
-            | Noun::User => {
+            ResourceKind::Suppression => {
+                "this address is not suppressed for this tenant".to_owned()
+            }
+            ResourceKind::Tenant
+            | ResourceKind::Lane
+            | ResourceKind::Source
+            | ResourceKind::SourceKey
+            | ResourceKind::Receipt
+            | ResourceKind::Silence
+            | ResourceKind::Cell
+            | ResourceKind::User => {
                 format!("no {word} with this {what} exists")
             }
             _ => format!("no {word} with this {what} exists for this tenant"),

@@ -18,7 +18,7 @@ use utoipa::{
 use crate::{
     answer::Answer,
     codes::{self, Code},
-    input::{Field, Request, Values, body, field::Noun, query},
+    input::{Field, Request, Values, body, field::ResourceKind, query},
     problem::Problem,
     state::Api,
 };
@@ -139,7 +139,7 @@ impl Route {
     };
 
     /// Returns the path parameters, with the nouns that they name.
-    pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, Noun)> {
+    pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, ResourceKind)> {
         let names = self
             .path
             .split('/')
@@ -202,26 +202,26 @@ impl Route {
     }
 }
 
-fn noun(name: &str) -> Noun {
+fn noun(name: &str) -> ResourceKind {
     match name {
-        "tenant" => Noun::Tenant,
-        "key_id" => Noun::ApiKey,
-        "id" => Noun::Webhook,
-        "delivery_id" => Noun::Delivery,
-        "event_id" => Noun::Event,
-        "letter_id" => Noun::DeadLetter,
-        "replay_id" => Noun::Replay,
-        "event_type" => Noun::EventType,
-        "lane" => Noun::Lane,
-        "outbox_id" => Noun::Email,
-        "address" => Noun::Suppression,
-        "partner" => Noun::Source,
-        "partner_key" => Noun::SourceKey,
-        "receipt_id" => Noun::Receipt,
-        "user" => Noun::User,
-        "silence_id" => Noun::Silence,
-        "cell" => Noun::Cell,
-        _ => Noun::Code,
+        "tenant" => ResourceKind::Tenant,
+        "key_id" => ResourceKind::ApiKey,
+        "id" => ResourceKind::Webhook,
+        "delivery_id" => ResourceKind::Delivery,
+        "event_id" => ResourceKind::Event,
+        "letter_id" => ResourceKind::DeadLetter,
+        "replay_id" => ResourceKind::Replay,
+        "event_type" => ResourceKind::EventType,
+        "lane" => ResourceKind::Lane,
+        "outbox_id" => ResourceKind::Email,
+        "address" => ResourceKind::Suppression,
+        "partner" => ResourceKind::Source,
+        "partner_key" => ResourceKind::SourceKey,
+        "receipt_id" => ResourceKind::Receipt,
+        "user" => ResourceKind::User,
+        "silence_id" => ResourceKind::Silence,
+        "cell" => ResourceKind::Cell,
+        _ => ResourceKind::Code,
     }
 }
 

@@ -8,7 +8,7 @@ use std::{fmt::Display, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll
 use bytes::Bytes;
 use futures_util::{FutureExt, poll};
 use gancho_access::Role;
-use gancho_domain::{AddressBlock, Id, IdMaker, TenantId, id::Kind};
+use gancho_domain::{AddressBlock, Id, IdMaker, TenantId, id::IdKind};
 use gancho_egress::Hops;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
@@ -18,7 +18,7 @@ use hyper::body::Body;
 
 use crate::{
     answer::{Answer, AnswerBody},
-    audit::Act,
+    audit::AuditedAction,
     auth,
     caller::{Caller, InProcessCaller},
     codes,
@@ -33,9 +33,9 @@ use crate::{
     state::Api,
 };
 
-enum OfRequest {}
+enum RequestIdKind {}
 
-impl Kind for OfRequest {
+impl IdKind for RequestIdKind {
     const PREFIX: &'static str = "req";
 }
 
@@ -81,7 +81,7 @@ where
         Some(caller) => Some(caller.address.block),
         None => parts.extensions.get::<AddressBlock>().copied(),
     };
-    let mut act = Act::begin(api, route, *policy, path.as_ref(), &id, address);
+    let mut act = AuditedAction::begin(api, route, *policy, path.as_ref(), &id, address);
     let requested =
         RequestedOperation { route, role: policy.role, caller: caller.as_ref(), act: act.as_mut() };
     let work = answer(api, requested, path, parts, &mut body);
@@ -121,7 +121,7 @@ struct RequestedOperation<'a> {
     /// The lowest role of a user that may run it.
     role: Role,
     caller: Option<&'a Caller>,
-    act: Option<&'a mut Act>,
+    act: Option<&'a mut AuditedAction>,
 }
 
 async fn answer<B>(
@@ -146,7 +146,8 @@ where
     let principal = if let Some(InProcessCaller(principal)) = in_process {
         principal
     } else {
-        let caller = within(IDENTIFY_TIMEOUT, auth::identify(api, &parts.headers, caller)).await;
+        let caller =
+            with_timeout(IDENTIFY_TIMEOUT, auth::identify(api, &parts.headers, caller)).await;
         caller.inspect_err(|problem| note_refusal(api, route, problem))?
     };
     if let Some(act) = &mut act {
@@ -169,12 +170,12 @@ where
         headers: parts.headers,
         body,
     });
-    Ok(within(route.timeout, running).await?.owned_by(owner))
+    Ok(with_timeout(route.timeout, running).await?.owned_by(owner))
 }
 
 /// Limits the time of the work: a database that accepts requests without answering must not leave callers
 /// without a response.
-async fn within<T>(
+async fn with_timeout<T>(
     timeout: Duration,
     work: impl Future<Output = Result<T, Problem>>,
 ) -> Result<T, Problem> {
@@ -294,7 +295,7 @@ pub(crate) fn request_id(ids: &IdMaker, headers: &HeaderMap) -> HeaderValue {
             return given.clone();
         }
     }
-    let id: Id<OfRequest> = ids.make();
+    let id: Id<RequestIdKind> = ids.make();
     HeaderValue::from_maybe_shared(Bytes::from(id.to_string()))
         .unwrap_or_else(|_| HeaderValue::from_static("req_unknown"))
 }

@@ -82,7 +82,7 @@ impl Service<Request<Incoming>> for ApiService {
         {
             return Box::pin(async move {
                 let refused = serve::refuse(&api, request, problem);
-                api.refusal_pace.pace(answering, address, refused.status()).await;
+                api.refusal_limiter.delay(answering, address, refused.status()).await;
                 Ok(refused)
             });
         }
@@ -100,7 +100,7 @@ impl Service<Request<Incoming>> for ApiService {
                     if let Some(connection) = connection.filter(|_| is_stream(&response)) {
                         connection.mark_stream();
                     }
-                    api.refusal_pace.pace(answering, address, response.status()).await;
+                    api.refusal_limiter.delay(answering, address, response.status()).await;
                     let owner = response.extensions().get::<ResponseOwner>().copied();
                     let response = api.response_budget.pace(response, owner.unwrap_or(fallback));
                     Ok(response.map(Either::Right))

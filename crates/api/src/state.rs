@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     audit::limits::AuditLimits, caller_slots::CallerSlots, cells::CellService, cursor::CursorSeal,
-    key_ring::KeyRingService, meter::Meter, refusal_pace::RefusalPace, reload::ReloadService,
+    key_ring::KeyRingService, meter::Meter, refusal_limiter::RefusalLimiter, reload::ReloadService,
     request_bodies::RequestBodies, response_budget::ResponseBudget, tails::Tails, watch::Watch,
 };
 
@@ -78,7 +78,7 @@ pub struct Settings {
     pub body_deadline: Duration,
     /// Public URL of the gateway without a trailing slash, for portal links.
     pub public_url: String,
-    pub metrics_for: MetricsFor,
+    pub metrics_for: MetricsAccess,
     /// The addresses that deliveries come from, shown to tenants.
     pub egress_addresses: Vec<String>,
     /// How long entries of the audit log are stored.
@@ -87,7 +87,7 @@ pub struct Settings {
 
 /// Who may read `/metrics` without the operator token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricsFor {
+pub enum MetricsAccess {
     Anyone,
     /// Callers on this machine, except through a proxy.
     ThisMachine,
@@ -103,7 +103,7 @@ impl Default for Settings {
             email_bytes: 20 * 1024 * 1024,
             body_deadline: Duration::from_secs(30),
             public_url: "http://127.0.0.1:3000".to_owned(),
-            metrics_for: MetricsFor::Operator,
+            metrics_for: MetricsAccess::Operator,
             egress_addresses: Vec::new(),
             audit_retention: Duration::from_hours(24 * 365),
         }
@@ -118,7 +118,7 @@ pub struct State {
     setup: ApiSetup,
     pub access: Access,
     pub throttle: Throttle,
-    pub refusal_pace: RefusalPace,
+    pub refusal_limiter: RefusalLimiter,
     /// Throttles guesses of passwords, by account.
     pub account_throttle: Throttle,
     pub audit: AuditLimits,
@@ -179,7 +179,7 @@ impl Api {
             setup,
             access,
             throttle: Throttle::default(),
-            refusal_pace: RefusalPace::default(),
+            refusal_limiter: RefusalLimiter::default(),
             account_throttle: Throttle::default(),
             audit: AuditLimits::default(),
             cursors: CursorSeal::new(ring),

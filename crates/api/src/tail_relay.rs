@@ -20,11 +20,11 @@ use std::{
 use bytes::Bytes;
 use gancho_domain::Clock;
 use gancho_engine::{DeliveryChange, Engine, Tail, TailInterest};
-use gancho_store::{Collection, Expect, Result, Store};
+use gancho_store::{Collection, Precondition, Result, Store};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::record::{Batch, ChangeRecord, Feed, Interest, Missed};
+use self::record::{Batch, ChangeRecord, Feed, Interest, MissedChanges};
 
 const WATCHES: Collection = Collection::operators("tail_watch");
 /// The feeds, by the number of the reader and of the writer.
@@ -62,10 +62,10 @@ pub struct TailRelay {
     /// The last batch that was read of each feed, by its key.
     read: HashMap<String, i64>,
     /// The watches of other nodes, by key.
-    others: HashMap<String, Watch>,
+    others: HashMap<String, RelayState>,
 }
 
-struct Watch {
+struct RelayState {
     version: u64,
     changed_at: Instant,
     /// The interests, each with the rate of its tail.
@@ -153,7 +153,7 @@ impl TailRelay {
                 for change in batch.changes.into_iter().filter_map(ChangeRecord::into_change) {
                     self.engine.show(change);
                 }
-                for Missed { interest, count } in batch.missed {
+                for MissedChanges { interest, count } in batch.missed {
                     let interest =
                         TailInterest { tenant: interest.tenant(), lane: interest.lane() };
                     self.engine.show_missed(interest, count);
@@ -169,12 +169,12 @@ impl TailRelay {
         let found = self.store.documents(WATCHES, None, MAX_NODES).await?;
         self.others.retain(|key, _| found.iter().any(|document| document.key == *key));
         for document in found.into_iter().filter(|document| document.key != own) {
-            let is_new = |watch: &Watch| watch.version != document.version;
+            let is_new = |watch: &RelayState| watch.version != document.version;
             if !self.others.get(&document.key).is_none_or(is_new) {
                 continue;
             }
             let Some(wanted) = record::read::<Vec<Interest>>(&document.body) else { continue };
-            let watch = self.others.entry(document.key).or_insert_with(Watch::new);
+            let watch = self.others.entry(document.key).or_insert_with(RelayState::new);
             (watch.version, watch.changed_at) = (document.version, Instant::now());
             watch.want(&self.engine, wanted);
         }
@@ -204,12 +204,12 @@ impl TailRelay {
 
     async fn put(&self, collection: Collection, key: &str, body: Bytes) -> Result<()> {
         let until = self.clock.now() + TTL;
-        self.store.put_document_until(collection, key, body, Expect::Anything, until).await?;
+        self.store.put_document_until(collection, key, body, Precondition::Anything, until).await?;
         Ok(())
     }
 }
 
-impl Watch {
+impl RelayState {
     fn new() -> Self {
         Self {
             version: 0,
@@ -245,7 +245,7 @@ impl Watch {
             let new = batch.changes.iter().filter(|change| seen.insert(Arc::as_ptr(change)));
             changes.extend(new.map(|change| ChangeRecord::from(&**change)));
             if batch.missed > 0 {
-                missed.push(Missed { interest: interest.clone(), count: batch.missed });
+                missed.push(MissedChanges { interest: interest.clone(), count: batch.missed });
             }
         }
         if changes.is_empty() && missed.is_empty() {

@@ -2,7 +2,7 @@
 //! tests, so that no new one is forgotten.
 
 use gancho_api::{
-    input::{Field, Kind, field::Noun},
+    input::{Field, FieldKind, field::ResourceKind},
     route::Route,
     router::ROUTES,
 };
@@ -22,7 +22,7 @@ pub fn body(route: &Route) -> Option<Value> {
         }
         (&Method::PATCH, "/webhooks/{id}") => json!({"name": "changed"}),
         (&Method::POST, "/webhooks/{id}/rotate-secret" | "/webhooks/{id}/test") => json!({}),
-        (&Method::POST, "/webhooks/test") => json!({"webhook_id": unknown(Noun::Webhook)}),
+        (&Method::POST, "/webhooks/test") => json!({"webhook_id": unknown(ResourceKind::Webhook)}),
         (&Method::POST, "/webhooks/events") => json!({"name": "own.type"}),
         (&Method::PUT, "/webhooks/events/{event_type}") => json!({}),
         (&Method::POST, "/email/send") => json!({
@@ -31,7 +31,7 @@ pub fn body(route: &Route) -> Option<Value> {
             "subject": "Hello",
             "text": "Hello",
         }),
-        (&Method::POST, "/erasures") => json!({"event_id": unknown(Noun::Event)}),
+        (&Method::POST, "/erasures") => json!({"event_id": unknown(ResourceKind::Event)}),
         (&Method::POST, "/suppressions") => json!({"address": "nobody@example.com"}),
         (&Method::POST, "/suppressions/import") => json!({"addresses": ["nobody@example.com"]}),
         (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
@@ -89,7 +89,7 @@ pub fn name(route: &Route) -> String {
 }
 
 /// Returns a valid name or id that names nothing.
-pub fn unknown(noun: Noun) -> String {
+pub fn unknown(noun: ResourceKind) -> String {
     match noun.prefix() {
         Some(prefix) => format!("{prefix}_01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         None => "nobody".to_owned(),
@@ -97,7 +97,7 @@ pub fn unknown(noun: Noun) -> String {
 }
 
 /// Returns the path with its parameters.
-pub fn path(route: &Route, part: impl Fn(&str, Noun) -> String) -> String {
+pub fn path(route: &Route, part: impl Fn(&str, ResourceKind) -> String) -> String {
     let mut path = format!("/v1{}", route.path);
     for (name, noun) in route.path_fields() {
         path = path.replace(&format!("{{{name}}}"), &part(name, noun));
@@ -120,11 +120,11 @@ pub enum Place {
     Body(Vec<&'static str>),
 }
 
-pub fn places(route: &Route) -> Vec<(Place, Noun)> {
+pub fn places(route: &Route) -> Vec<(Place, ResourceKind)> {
     let mut all: Vec<_> =
         route.path_fields().map(|(name, noun)| (Place::Path(name), noun)).collect();
     for field in route.query {
-        if let Kind::Id(noun) = field.kind {
+        if let FieldKind::Id(noun) = field.kind {
             all.push((Place::Query(field.name), noun));
         }
     }
@@ -132,12 +132,12 @@ pub fn places(route: &Route) -> Vec<(Place, Noun)> {
     all
 }
 
-fn in_body(fields: &[Field], above: &[&'static str], all: &mut Vec<(Place, Noun)>) {
+fn in_body(fields: &[Field], above: &[&'static str], all: &mut Vec<(Place, ResourceKind)>) {
     for field in fields {
         let here = [above, &[field.name]].concat();
         match field.kind {
-            Kind::Id(noun) => all.push((Place::Body(here), noun)),
-            Kind::Object { fields, .. } => in_body(fields, &here, all),
+            FieldKind::Id(noun) => all.push((Place::Body(here), noun)),
+            FieldKind::Object { fields, .. } => in_body(fields, &here, all),
             _ => {}
         }
     }

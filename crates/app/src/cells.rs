@@ -8,13 +8,13 @@ use gancho_api::cells::{CellInfo, CellService, MoveInfo, MoveState};
 use gancho_domain::TenantId;
 use gancho_store::Result;
 use gancho_store_cells::{CellSecrets, CellStore, HOME_NAME, MoveStatus, MoveStep};
-use gancho_vault::{KeyRing, Place};
+use gancho_vault::{KeyRing, SecretLocation};
 
 /// Encrypts the URLs and identities of cells with the key ring.
 pub struct RingSecrets(pub Arc<KeyRing>);
 
-fn place(of: &str) -> Place<'_> {
-    Place { tenant: &[], table: "cells", column: "secret", row: of.as_bytes() }
+fn place(of: &str) -> SecretLocation<'_> {
+    SecretLocation { tenant: &[], table: "cells", column: "secret", row: of.as_bytes() }
 }
 
 impl CellSecrets for RingSecrets {

@@ -128,11 +128,12 @@ impl Backend for ApiBackend {
             Login::Operator => None,
             Login::User(user) => Some(user),
         };
-        within(self.0.api().access.begin_session(user), Into::into).await
+        with_timeout(self.0.api().access.begin_session(user), Into::into).await
     }
 
     async fn session(&self, cookie: SessionCookie) -> Result<Option<OperatorSession>, AccessError> {
-        within(async { Ok(self.0.api().access.session(cookie).await?) }, AccessError::from).await
+        with_timeout(async { Ok(self.0.api().access.session(cookie).await?) }, AccessError::from)
+            .await
     }
 
     fn session_cookie(&self, cookie: &str) -> Option<SessionCookie> {
@@ -161,7 +162,7 @@ impl Backend for ApiBackend {
 }
 
 /// Limits the time of the work: a store that does not answer at all is unavailable.
-async fn within<T, E>(
+async fn with_timeout<T, E>(
     work: impl Future<Output = Result<T, E>>,
     unavailable: impl FnOnce(StoreError) -> E,
 ) -> Result<T, E> {

@@ -11,7 +11,7 @@ use gancho_store_sqlite::SqliteStore;
 
 use crate::{
     cells::RingSecrets,
-    key_ring::{Ring, RingSource},
+    key_ring::{LoadedKeyRing, RingSource},
 };
 
 /// The operator's settings of the store.
@@ -67,7 +67,7 @@ pub struct OpenStore {
     pub store: Arc<dyn Store>,
     /// The store for lists and statistics, which may come from a replica.
     pub reader: Arc<dyn Store>,
-    pub ring: Ring,
+    pub ring: LoadedKeyRing,
     /// `None` if the store cannot have any.
     pub cells: Option<Arc<CellStore>>,
 }

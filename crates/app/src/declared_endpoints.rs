@@ -8,7 +8,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use gancho_domain::{Endpoint, EndpointId, Tenant, TenantScope};
 use gancho_outbound::{EndpointDraft, EndpointService, endpoints::seal};
-use gancho_store::{Collection, Expect};
+use gancho_store::{Collection, Precondition};
 
 use crate::{
     gateway::Gateway,
@@ -111,7 +111,7 @@ async fn find(
         |endpoint: &Endpoint| endpoint.name == wanted.name && endpoint.profile == wanted.profile;
     let found = gateway.store.endpoints(scope).await?.into_iter().find(is_it);
     if let Some(endpoint) = &found {
-        write_down(gateway, &wanted.slug, endpoint.id, Expect::Anything).await?;
+        write_down(gateway, &wanted.slug, endpoint.id, Precondition::Anything).await?;
     }
     Ok(found)
 }
@@ -170,7 +170,7 @@ async fn note(
     id: EndpointId,
 ) -> anyhow::Result<bool> {
     let expect = match gateway.store.document(COLLECTION, slug).await? {
-        None => Expect::Nothing,
+        None => Precondition::Nothing,
         // It belongs to an endpoint that was deleted, or another node was faster.
         Some(document) => {
             let other = id_of(&document.body);
@@ -181,7 +181,7 @@ async fn note(
             if lives {
                 return Ok(false);
             }
-            Expect::Version(document.version)
+            Precondition::Version(document.version)
         }
     };
     write_down(gateway, slug, id, expect).await
@@ -191,7 +191,7 @@ async fn write_down(
     gateway: &Gateway,
     slug: &str,
     id: EndpointId,
-    expect: Expect,
+    expect: Precondition,
 ) -> anyhow::Result<bool> {
     let body = Bytes::from(id.to_string());
     Ok(gateway.store.put_document(COLLECTION, slug, body, expect).await?.is_some())

@@ -47,7 +47,7 @@ pub use tenants::Tenants;
 use mailing::Mailing;
 use receiving::Receiving;
 
-use crate::{cells::Cells, key_ring::Ring, key_rotator::KeyRotator};
+use crate::{cells::Cells, key_ring::LoadedKeyRing, key_rotator::KeyRotator};
 
 /// Maximum wait for loops that were asked to end.
 const TASK_STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ pub struct Gateway {
     pub endpoints: Arc<EndpointService>,
     /// Endpoints of the operator, whose addresses are less restricted than those of tenants.
     pub own_endpoints: EndpointService,
-    pub ring: Ring,
+    pub ring: LoadedKeyRing,
     pub watch: Arc<watch::Watch>,
     pub key_rotator: Arc<KeyRotator>,
     pub tenants: Tenants,

@@ -22,7 +22,7 @@ const FILE: &str = "master.key";
 const HINT: &str = "hint: copy master.key from another node of this database or from a backup (mode 0600), or set master_key_file";
 
 #[derive(Clone)]
-pub struct Ring {
+pub struct LoadedKeyRing {
     pub keys: Arc<KeyRing>,
     /// `None` if the ring is a setting, which cannot be changed from here.
     pub file: Option<PathBuf>,
@@ -34,13 +34,13 @@ pub struct Ring {
 /// ring has encrypted.
 #[derive(Clone)]
 pub enum RingSource {
-    Loaded(Ring),
+    Loaded(LoadedKeyRing),
     /// There is no file at this path yet.
     Missing(PathBuf),
 }
 
-impl From<Ring> for RingSource {
-    fn from(ring: Ring) -> Self {
+impl From<LoadedKeyRing> for RingSource {
+    fn from(ring: LoadedKeyRing) -> Self {
         Self::Loaded(ring)
     }
 }
@@ -50,7 +50,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
         // A semicolon replaces a line break where that is not possible.
         let text = text.reveal().replace(';', "\n");
         let keys = KeyRing::parse(&text).context("master_key")?;
-        return Ok(Ring { keys: Arc::new(keys), file: None, is_new: false }.into());
+        return Ok(LoadedKeyRing { keys: Arc::new(keys), file: None, is_new: false }.into());
     }
     match &settings.master_key_file {
         // A configured file is not created: a typo in its name must not make every secret unreadable.
@@ -95,7 +95,7 @@ impl RingSource {
     /// Returns the ring. Creates it with mode 0600 if there is none. Fails, and writes nothing, if the
     /// database already has encrypted secrets: a new ring could not decrypt them and would hide that the old
     /// one is missing.
-    pub async fn open(self, store: &dyn Store) -> anyhow::Result<Ring> {
+    pub async fn open(self, store: &dyn Store) -> anyhow::Result<LoadedKeyRing> {
         let path = match self {
             Self::Loaded(ring) => return Ok(ring),
             Self::Missing(path) => path,
@@ -107,7 +107,7 @@ impl RingSource {
         if is_new {
             tracing::warn!(path = %path.display(), "key ring created; back it up separately from the database");
         }
-        Ok(Ring { is_new, ..parsed(&text, &path)? })
+        Ok(LoadedKeyRing { is_new, ..parsed(&text, &path)? })
     }
 }
 
@@ -125,13 +125,13 @@ fn refuse_if_in_use(path: &Path, in_use: &BTreeMap<u32, u64>) -> anyhow::Result<
     );
 }
 
-fn parsed(text: &str, path: &Path) -> anyhow::Result<Ring> {
+fn parsed(text: &str, path: &Path) -> anyhow::Result<LoadedKeyRing> {
     let keys =
         KeyRing::parse(text).with_context(|| format!("invalid key ring {}", path.display()))?;
-    Ok(Ring { keys: Arc::new(keys), file: Some(path.to_owned()), is_new: false })
+    Ok(LoadedKeyRing { keys: Arc::new(keys), file: Some(path.to_owned()), is_new: false })
 }
 
-impl Ring {
+impl LoadedKeyRing {
     /// Explains which ring is wrong if the gateway's signing key cannot be decrypted with it. Removes a ring
     /// that was created just now, because another node has set the database up at the same moment.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
@@ -152,7 +152,7 @@ impl Ring {
         ))
     }
 
-    /// Adds a key to the file. This process encrypts with it only after [`Ring::refresh`].
+    /// Adds a key to the file. This process encrypts with it only after [`LoadedKeyRing::refresh`].
     pub fn add_key(&self) -> anyhow::Result<u32> {
         let Some(path) = &self.file else {
             bail!(

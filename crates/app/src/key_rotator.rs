@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    key_ring::Ring,
+    key_ring::LoadedKeyRing,
     sealed_records::{keys_in_use, next_tenants},
 };
 
@@ -29,7 +29,7 @@ const TRIES: usize = 10;
 
 pub struct KeyRotator {
     store: Arc<dyn Store>,
-    ring: Ring,
+    ring: LoadedKeyRing,
     /// The cells, whose URLs and identities are encrypted too.
     cells: Option<Arc<CellStore>>,
     /// Locked during a rotation, so that there is one at a time.
@@ -37,7 +37,7 @@ pub struct KeyRotator {
 }
 
 impl KeyRotator {
-    pub fn new(store: Arc<dyn Store>, ring: Ring, cells: Option<Arc<CellStore>>) -> Self {
+    pub fn new(store: Arc<dyn Store>, ring: LoadedKeyRing, cells: Option<Arc<CellStore>>) -> Self {
         Self { store, ring, cells, busy: Mutex::default() }
     }
 

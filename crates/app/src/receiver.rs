@@ -26,7 +26,7 @@ pub use control::{Control, Mode};
 
 /// A webhook as received.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct ReceivedWebhook {
     pub id: String,
     pub body: Bytes,
     /// Why a customer would not have trusted it.
@@ -42,7 +42,7 @@ pub struct Receiver {
 struct State {
     recipe: Recipe,
     key: VerifyingKey,
-    arrivals: mpsc::UnboundedSender<Arrival>,
+    arrivals: mpsc::UnboundedSender<ReceivedWebhook>,
     control: Control,
 }
 
@@ -57,7 +57,7 @@ impl Receiver {
         listener: TcpListener,
         secret: &str,
         tasks: &TaskTracker,
-    ) -> anyhow::Result<(Self, mpsc::UnboundedReceiver<Arrival>)> {
+    ) -> anyhow::Result<(Self, mpsc::UnboundedReceiver<ReceivedWebhook>)> {
         let profile = Profile::standard();
         let key = SigningKey::for_profile(&profile, secret)?.verifying_key();
         let (arrivals, seen) = mpsc::unbounded_channel();
@@ -124,7 +124,7 @@ impl State {
             (None, Mode::Ok | Mode::Slow) => StatusCode::OK,
         };
         let id = parts.headers.get("webhook-id").and_then(|id| id.to_str().ok());
-        let _ = self.arrivals.send(Arrival {
+        let _ = self.arrivals.send(ReceivedWebhook {
             id: id.unwrap_or_default().to_owned(),
             body,
             refusal,

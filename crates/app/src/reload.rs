@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The settings as written. Adjustments by the gateway for this machine do not count as changes.
-type ShownSettings = Vec<(&'static str, String)>;
+type MaskedSettings = Vec<(&'static str, String)>;
 
 /// Settings that are applied without a restart, besides the policy pack.
 pub const LIVE: [&str; 23] = [
@@ -49,7 +49,7 @@ pub struct Reloader {
     /// The file that the settings came from at the start.
     file: Option<PathBuf>,
     /// What this process runs with.
-    running: Mutex<ShownSettings>,
+    running: Mutex<MaskedSettings>,
 }
 
 impl Reloader {
@@ -58,7 +58,7 @@ impl Reloader {
         parts: ReloadableParts,
         flags: Flags,
         file: Option<PathBuf>,
-        running: ShownSettings,
+        running: MaskedSettings,
     ) -> Self {
         Self { parts, flags, file, running: Mutex::new(running) }
     }
@@ -108,7 +108,7 @@ impl ReloadService for Reloader {
 
 /// Takes over settings that can change while the process runs; others keep their value from the start.
 /// Secrets are masked in the comparison, so a changed secret is not noticed; it needs a restart.
-fn take_over(running: &mut ShownSettings, written: ShownSettings) -> ReloadedSettings {
+fn take_over(running: &mut MaskedSettings, written: MaskedSettings) -> ReloadedSettings {
     let mut report = ReloadedSettings::default();
     for ((name, value), (_, new)) in running.iter_mut().zip(written) {
         if *value == new {

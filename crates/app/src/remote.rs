@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
-pub use connection::Trust;
+pub use connection::TrustedRoots;
 pub use error::{ApiError, RemoteError, Unreachable};
 pub use gancho_domain::path_segment as part;
 pub use server::ServerUrl;
@@ -48,7 +48,7 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const AGENT: &str = concat!("gancho-cli/", env!("CARGO_PKG_VERSION"));
 
 impl Remote {
-    pub fn new(server: ServerUrl, token: Option<Secret>, trust: &Trust) -> Self {
+    pub fn new(server: ServerUrl, token: Option<Secret>, trust: &TrustedRoots) -> Self {
         let connections = Arc::new(Connections::new(&server, trust));
         Self { server: Arc::new(server), connections, token, tenant: None }
     }
@@ -56,12 +56,12 @@ impl Remote {
     /// Returns a client of the gateway that listens there. An address for all interfaces includes this
     /// machine's own.
     pub fn at(listen: SocketAddr, token: Secret) -> Self {
-        Self::new(ServerUrl::at(listen), Some(token), &Trust::default())
+        Self::new(ServerUrl::at(listen), Some(token), &TrustedRoots::default())
     }
 
     /// Returns a client of a listener that gets no token, such as the one for partners.
     pub fn open_to_all(listen: SocketAddr) -> Self {
-        Self::new(ServerUrl::at(listen), None, &Trust::default())
+        Self::new(ServerUrl::at(listen), None, &TrustedRoots::default())
     }
 
     /// Returns the same client, acting for a tenant.

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use gancho_access::{OperatorToken, Principal};
-use gancho_api::{Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
+use gancho_api::{Api, ListenSettings, MetricsAccess, Simulator, TrustedProxies};
 use gancho_dashboard::LoginLinks;
 use gancho_engine::StopSummary;
 use tokio::{net::TcpListener, time::Instant};
@@ -156,12 +156,12 @@ fn limits(settings: &Settings) -> ListenSettings {
     }
 }
 
-fn metrics_for(settings: &Settings, listening: SocketAddr) -> MetricsFor {
+fn metrics_for(settings: &Settings, listening: SocketAddr) -> MetricsAccess {
     let is_local = settings.metrics_local && listening.ip().is_loopback();
     match (settings.metrics_public, is_local) {
-        (true, _) => MetricsFor::Anyone,
-        (false, true) => MetricsFor::ThisMachine,
-        (false, false) => MetricsFor::Operator,
+        (true, _) => MetricsAccess::Anyone,
+        (false, true) => MetricsAccess::ThisMachine,
+        (false, false) => MetricsAccess::Operator,
     }
 }
 

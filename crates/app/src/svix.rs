@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use gancho_access::{AccessError, Principal};
 use gancho_api::{Api, InProcessApi};
 use gancho_domain::{Tenant, TenantScope, Time};
-use gancho_store::{Collection, Expect};
+use gancho_store::{Collection, Precondition};
 use gancho_svix::{
     Backend, Setup,
     backend::{Record, RecordError, RecordKey},
@@ -58,7 +58,7 @@ impl Backend for ApiBackend {
         version: Option<u64>,
         until: Time,
     ) -> Result<Option<u64>, RecordError> {
-        let expect = version.map_or(Expect::Nothing, Expect::Version);
+        let expect = version.map_or(Precondition::Nothing, Precondition::Version);
         let store = &self.0.api().store;
         let written = store.put_document_until(collection(key), &key.key, body, expect, until);
         written.await.map_err(|_| RecordError)

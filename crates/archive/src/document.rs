@@ -7,7 +7,7 @@ use gancho_store::{FullDeadLetter, Store};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::layout::{self, Owners};
+use crate::layout::{self, OwnerNames};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,12 +39,12 @@ struct Document<'a> {
     #[serde(rename = "movedToDLQAt")]
     moved_to_dlq_at: String,
     expires_at: String,
-    attempts: Vec<Try<'a>>,
+    attempts: Vec<AttemptDocument<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Try<'a> {
+struct AttemptDocument<'a> {
     attempt: u32,
     started_at: String,
     latency_ms: f64,
@@ -65,7 +65,7 @@ pub async fn files(
     store: &dyn Store,
     letters: &[FullDeadLetter],
 ) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
-    let mut owners = Owners::new(store);
+    let mut owners = OwnerNames::new(store);
     let mut files = Vec::with_capacity(letters.len());
     for whole in letters {
         let owner = owners.of(whole).await.map_err(|error| layout::unknown_owner(&error))?;
@@ -106,7 +106,7 @@ pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json:
         enqueued_at: letter.enqueued_at.to_string(),
         moved_to_dlq_at: letter.moved_at.to_string(),
         expires_at: letter.expires_at.to_string(),
-        attempts: whole.attempts.iter().map(shown).collect(),
+        attempts: whole.attempts.iter().map(attempt_document).collect(),
     };
     let mut text = serde_json::to_vec_pretty(&document)?;
     text.push(b'\n');
@@ -118,15 +118,15 @@ fn subject_id(whole: &FullDeadLetter) -> String {
     let parcel = whole.letter.parcel;
     match whole.letter.lane {
         Lane::Webhook => parcel.to_string(),
-        Lane::Dispatch => Id::<id::OfReceipt>::from_bits(parcel.bits()).to_string(),
-        Lane::Email => Id::<id::OfEmail>::from_bits(parcel.bits()).to_string(),
+        Lane::Dispatch => Id::<id::ReceiptIdKind>::from_bits(parcel.bits()).to_string(),
+        Lane::Email => Id::<id::EmailIdKind>::from_bits(parcel.bits()).to_string(),
     }
 }
 
-fn shown(attempt: &Attempt) -> Try<'_> {
+fn attempt_document(attempt: &Attempt) -> AttemptDocument<'_> {
     let body = std::str::from_utf8(&attempt.response_body);
     let failure = attempt.failure.as_ref();
-    Try {
+    AttemptDocument {
         attempt: attempt.number,
         started_at: attempt.started_at.to_string(),
         latency_ms: attempt.latency.as_micros() as f64 / 1_000.0,

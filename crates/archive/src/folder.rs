@@ -31,7 +31,7 @@ impl FolderArchive {
 
 #[async_trait]
 impl Archive for FolderArchive {
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
+    async fn write_letters(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
         let files = document::files(&*self.store, letters).await?;
         let folder = self.folder.clone();
         let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;

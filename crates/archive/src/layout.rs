@@ -7,12 +7,12 @@ use gancho_engine::{ArchiveError, LetterName};
 use gancho_store::{DeadLetter, FullDeadLetter, Result, Store, StoreError};
 
 /// The owners of dead letters, with cached slugs of tenants.
-pub struct Owners<'a> {
+pub struct OwnerNames<'a> {
     store: &'a dyn Store,
     slugs: HashMap<TenantId, Option<String>>,
 }
 
-impl<'a> Owners<'a> {
+impl<'a> OwnerNames<'a> {
     pub fn new(store: &'a dyn Store) -> Self {
         Self { store, slugs: HashMap::new() }
     }
@@ -54,7 +54,7 @@ pub async fn folders(
     store: &dyn Store,
     letters: &[LetterName],
 ) -> Result<Vec<String>, ArchiveError> {
-    let mut owners = Owners::new(store);
+    let mut owners = OwnerNames::new(store);
     let mut folders = Vec::with_capacity(letters.len());
     for letter in letters {
         let owner = owners.named(letter.tenant, letter.lane, &letter.event_type).await;

@@ -45,7 +45,7 @@ impl S3Archive {
 
 #[async_trait]
 impl Archive for S3Archive {
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
+    async fn write_letters(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
         let files = document::files(&*self.store, letters).await?;
         let objects: Vec<_> =
             files.into_iter().map(|(name, text)| (self.key(&name), text)).collect();

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Clock, Code, DeliveryId, Failure, IdMaker, Kind, Lane, ManualClock, Parcel, RetryPlan,
+    Clock, Code, DeliveryId, Failure, IdMaker, Lane, ManualClock, Parcel, ParcelKind, RetryPlan,
     SeededRandom, State, Tenant, TenantId, TenantScope, Time, Verdict,
 };
 use gancho_engine::{
-    Archive, AttemptResult, Carrier, Cut, Engine, EngineSetup, LaneSetup, Limits, Terms,
+    Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Preemption, Terms,
 };
 use gancho_store::{DeadFilter, Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_testkit::{
@@ -17,8 +17,8 @@ use gancho_testkit::{
     wait_for,
 };
 
-pub const WEBHOOK: (Lane, Kind, &str) = (Lane::Webhook, Kind::Event, "invoice.paid");
-pub const EMAIL: (Lane, Kind, &str) = (Lane::Email, Kind::Email, "email");
+pub const WEBHOOK: (Lane, ParcelKind, &str) = (Lane::Webhook, ParcelKind::Event, "invoice.paid");
+pub const EMAIL: (Lane, ParcelKind, &str) = (Lane::Email, ParcelKind::Email, "email");
 /// The engine archives nothing by itself; only the test does.
 pub const NEVER: Duration = Duration::from_hours(1);
 
@@ -31,7 +31,7 @@ impl Carrier for Refusal {
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     }
 
-    async fn carry(&self, _: &Job, _: u32, _: &Cut) -> AttemptResult {
+    async fn carry(&self, _: &Job, _: u32, _: &Preemption) -> AttemptResult {
         let failure = Failure::new(Code::http(410), "it is gone");
         AttemptResult {
             request_headers: Bytes::from_static(b"authorization: ***\ncontent-type: text/plain"),
@@ -88,7 +88,7 @@ impl Stage {
     pub async fn bury(
         &self,
         tenant: TenantId,
-        (lane, kind, event_type): (Lane, Kind, &str),
+        (lane, kind, event_type): (Lane, ParcelKind, &str),
         body: &'static [u8],
     ) -> DeliveryId {
         let now = self.clock.now();

@@ -11,13 +11,13 @@
 //! page is in the dashboard or the portal, [`visitor`] is the user, and [`brand`] the look of the portal,
 //! with [`color`]. A page is a file in `pages` and its template; [`page`] sends it. `shell` has the data of
 //! the frame around it, and [`frame`] renders that. [`texts`], [`sentence`], [`catalog`], [`language`] and
-//! [`moment`] write in the reader's language; [`once`] shows a new secret once, [`drafts`] stores a form
+//! [`display_time`] write in the reader's language; [`once`] shows a new secret once, [`drafts`] stores a form
 //! while someone signs in again, and [`flashes`] are messages for the next page, all [`sealed`]; `way_back`
 //! decides where a browser goes and returns to. [`typed_json`] preserves JSON in forms as it was typed;
 //! [`statistics`] become drawings in [`charts`], `tenant_shares` a table; [`escape`] and [`json`] make data
 //! from outside harmless. [`problem`] has the errors of the API, [`labels`] the names of fields in them,
 //! [`search`] what the API finds. `event_stream` reads the API's live tails; [`endpoint_names`] are cached
-//! for them, in a `timed_cache`. `features`, `params`, `cookies`, `theme`, `icons`, `assets` and `mark` are
+//! for them, in a `timed_cache`. `features`, `params`, `cookies`, `theme`, `icons`, `assets` and `status_mark` are
 //! the small parts.
 //!
 //! It never reads the store, and never shows text from outside without escaping it.
@@ -32,6 +32,7 @@ pub mod charts;
 pub mod color;
 pub mod cookies;
 pub mod dashboard;
+pub mod display_time;
 pub mod drafts;
 pub mod endpoint_names;
 pub mod escape;
@@ -47,8 +48,6 @@ pub mod json;
 pub mod labels;
 pub mod language;
 pub mod login_links;
-pub mod mark;
-pub mod moment;
 pub mod once;
 pub mod origin;
 pub mod page;
@@ -66,6 +65,7 @@ pub mod search;
 pub mod sentence;
 pub mod shell;
 pub mod statistics;
+pub mod status_mark;
 pub mod submission;
 mod tenant_shares;
 pub mod texts;

@@ -4,7 +4,7 @@ use gancho_domain::Time;
 
 use crate::{
     cookies,
-    moment::Moment,
+    display_time::DisplayTime,
     params::Link,
     portal::Portal,
     sentence::{Html, Sentence},
@@ -48,7 +48,7 @@ impl Shell {
             Visitor::Tenant(session) => session.until(),
             Visitor::Operator(_) => Time::MAX,
         };
-        self.visit.t.until(&Moment::of(until))
+        self.visit.t.until(&DisplayTime::of(until))
     }
 
     pub fn portal_tabs(&self) -> Vec<PortalTab> {

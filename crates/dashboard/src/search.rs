@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
-    moment::Moment,
     params::{Link, segment},
     problem::Problem,
     sentence::Sentence,
@@ -28,7 +28,7 @@ pub struct Match {
     pub tenant: Option<Text>,
     partner: Option<String>,
     name: Option<Text>,
-    pub created_at: Option<Moment>,
+    pub created_at: Option<DisplayTime>,
 }
 
 /// Searches all tenants if the text is an id, and otherwise the tenant of the page, if it has one.

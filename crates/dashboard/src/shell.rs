@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::{
     assets,
+    display_time::DisplayTime,
     escape::Text,
     features::Features,
     flashes::Flash,
-    moment::Moment,
     params::{Link, segment},
     sentence::{Html, Sentence},
     statistics::{Bin, Figures, Stats},
@@ -40,7 +40,7 @@ pub struct Shell {
 pub struct Vitals {
     /// `None` if the store cannot be read.
     pub undelivered: Option<u64>,
-    pub oldest: Option<Moment>,
+    pub oldest: Option<DisplayTime>,
     pub dead: Option<u64>,
     /// Deliveries in the last minutes, and the share at the first attempt.
     pub delivered: Option<Rate>,
@@ -70,7 +70,7 @@ struct Queues {
 #[derive(Deserialize)]
 struct Queue {
     depth: u64,
-    oldest_due_at: Option<Moment>,
+    oldest_due_at: Option<DisplayTime>,
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gancho_domain::{Time, latency_histogram::BOUNDS_MS, span};
 use serde::Deserialize;
 
-use crate::{escape::Text, moment::Moment};
+use crate::{display_time::DisplayTime, escape::Text};
 
 /// What happened to deliveries in a period.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -80,7 +80,7 @@ const LAST_BOUND_MS: u64 = BOUNDS_MS[BOUNDS_MS.len() - 1];
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Bin {
-    pub at: Moment,
+    pub at: DisplayTime,
     #[serde(flatten)]
     pub figures: Figures,
 }
@@ -89,8 +89,8 @@ pub struct Bin {
 #[derive(Deserialize)]
 pub struct Stats {
     pub step: String,
-    pub since: Moment,
-    pub until: Moment,
+    pub since: DisplayTime,
+    pub until: DisplayTime,
     pub totals: Figures,
     pub bins: Vec<Bin>,
 }
@@ -196,13 +196,13 @@ mod tests {
     #[test]
     fn the_range_before_ends_where_the_range_starts() {
         let bin = |minute: u64| Bin {
-            at: Moment::of(Time::from_secs(0) + Duration::from_mins(5 * minute)),
+            at: DisplayTime::of(Time::from_secs(0) + Duration::from_mins(5 * minute)),
             figures: Figures { delivered: 1 << minute, ..Figures::default() },
         };
         let stats = Stats {
             step: "5m".to_owned(),
-            since: Moment::of(Time::from_secs(0)),
-            until: Moment::of(Time::from_secs(1_800)),
+            since: DisplayTime::of(Time::from_secs(0)),
+            until: DisplayTime::of(Time::from_secs(1_800)),
             totals: Figures::default(),
             bins: (0..6).map(bin).collect(),
         };

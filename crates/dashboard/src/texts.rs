@@ -6,8 +6,8 @@ use gancho_domain::Time;
 
 use crate::{
     catalog,
+    display_time::DisplayTime,
     language::Language,
-    moment::Moment,
     sentence::{Html, Sentence},
     statistics::Estimate,
 };
@@ -132,17 +132,17 @@ impl Texts {
     }
 
     /// Returns the time of day, with the date if it is another day: `14:32:48`, `15 Nov 12:18`.
-    pub fn time(&self, moment: &Moment) -> Html {
+    pub fn time(&self, moment: &DisplayTime) -> Html {
         moment.element(self, &moment.short(self), "")
     }
 
     /// Returns day and time in full.
-    pub fn full_time(&self, moment: &Moment) -> Html {
+    pub fn full_time(&self, moment: &DisplayTime) -> Html {
         moment.element(self, &moment.full(self), "")
     }
 
     /// Returns text such as `2 h 14 min ago`.
-    pub fn ago(&self, moment: &Moment) -> Html {
+    pub fn ago(&self, moment: &DisplayTime) -> Html {
         let span = self.now.since(moment.time());
         let text = if span < Duration::from_secs(1) {
             self.say("time.now").to_string()
@@ -153,13 +153,13 @@ impl Texts {
     }
 
     /// Returns the time until a moment in the future, which the script counts down: `20 min 52 s`.
-    pub fn until(&self, moment: &Moment) -> Html {
+    pub fn until(&self, moment: &DisplayTime) -> Html {
         let span = moment.time().since(self.now);
         moment.element(self, &self.span(span), " data-countdown")
     }
 
     /// Returns how long ago a moment was, as plain text.
-    pub fn age(&self, moment: &Moment) -> String {
+    pub fn age(&self, moment: &DisplayTime) -> String {
         self.span(self.now.since(moment.time()))
     }
 

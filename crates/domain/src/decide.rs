@@ -6,7 +6,7 @@ use crate::{EndReason, Failure, Random, RetryPlan, Time, Verdict};
 
 /// The part of a delivery that the decision needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct RetryContext {
     /// The number of attempts, including the current one.
     pub attempts: u32,
     /// The delivery is not tried again after this time.
@@ -14,7 +14,7 @@ pub struct Standing {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     Delivered,
     Retry {
         /// When the next attempt is due, with jitter.
@@ -32,37 +32,37 @@ pub const DEFERRAL: Duration = Duration::from_secs(2);
 pub const MAX_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn decide(
-    standing: Standing,
+    standing: RetryContext,
     verdict: &Verdict,
     plan: &RetryPlan,
     now: Time,
     random: &dyn Random,
-) -> Next {
+) -> NextStep {
     let (failure, not_before) = match verdict {
-        Verdict::Delivered => return Next::Delivered,
-        Verdict::Never { failure } => return Next::Dead(failure.clone()),
+        Verdict::Delivered => return NextStep::Delivered,
+        Verdict::Never { failure } => return NextStep::Dead(failure.clone()),
         Verdict::Retry { failure, not_before } => (failure, *not_before),
         Verdict::Deferred { failure } => return defer(standing, failure, now, random),
     };
     let Some(delay) = plan.delay_after(standing.attempts) else {
-        return Next::Dead(failure.clone());
+        return NextStep::Dead(failure.clone());
     };
     // A target can only lengthen the planned delay, so that a failing target is not flooded.
     let wish = not_before.unwrap_or(now).min(now + MAX_PAUSE);
     let planned_at = (now + delay).max(wish);
     let due_at = (now + plan.jittered(delay, random)).max(wish);
     match standing.expires_at {
-        Some(expires_at) if planned_at >= expires_at => Next::Dead(expired(Some(failure))),
-        _ => Next::Retry { due_at, planned_at },
+        Some(expires_at) if planned_at >= expires_at => NextStep::Dead(expired(Some(failure))),
+        _ => NextStep::Retry { due_at, planned_at },
     }
 }
 
 /// No attempt was made, so this uses up no attempt of the plan: only expiry ends it.
-fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) -> Next {
+fn defer(standing: RetryContext, failure: &Failure, now: Time, random: &dyn Random) -> NextStep {
     let due_at = now + DEFERRAL.mul_f64(0.5 + random.unit());
     match standing.expires_at {
-        Some(expires_at) if due_at >= expires_at => Next::Dead(expired(Some(failure))),
-        _ => Next::Retry { due_at, planned_at: due_at },
+        Some(expires_at) if due_at >= expires_at => NextStep::Dead(expired(Some(failure))),
+        _ => NextStep::Retry { due_at, planned_at: due_at },
     }
 }
 
@@ -104,21 +104,21 @@ mod tests {
                 for expires_at in
                     [None, Some(NOW), Some(NOW + Duration::from_secs(9)), Some(Time::MAX)]
                 {
-                    let standing = Standing { attempts, expires_at };
+                    let standing = RetryContext { attempts, expires_at };
                     let next = |verdict| decide(standing, &verdict, &plan, NOW, &random);
 
-                    assert_eq!(next(Verdict::Delivered), Next::Delivered);
+                    assert_eq!(next(Verdict::Delivered), NextStep::Delivered);
                     assert!(
-                        matches!(next(never()), Next::Dead(why) if why.code().as_str() == "HTTP_550")
+                        matches!(next(never()), NextStep::Dead(why) if why.code().as_str() == "HTTP_550")
                     );
 
                     match (plan.delay_after(attempts), next(retry(None))) {
-                        (None, Next::Dead(why)) => assert_eq!(*why.code(), Code::TIMEOUT),
-                        (Some(delay), Next::Dead(why)) => {
+                        (None, NextStep::Dead(why)) => assert_eq!(*why.code(), Code::TIMEOUT),
+                        (Some(delay), NextStep::Dead(why)) => {
                             assert_eq!(*why.code(), Code::EXPIRED);
                             assert!(expires_at.is_some_and(|end| NOW + delay >= end));
                         }
-                        (Some(delay), Next::Retry { due_at, planned_at }) => {
+                        (Some(delay), NextStep::Retry { due_at, planned_at }) => {
                             assert_eq!(planned_at, NOW + delay);
                             assert!(expires_at.is_none_or(|end| planned_at < end));
                             assert!(due_at >= NOW + delay.mul_f64(0.75));
@@ -138,17 +138,17 @@ mod tests {
         let lacking = Verdict::Deferred { failure: Failure::new(Code::CONNECT_FAILED, "no file") };
         for plan in plans() {
             for attempts in [1, 2, 100] {
-                let standing = Standing { attempts, expires_at: None };
+                let standing = RetryContext { attempts, expires_at: None };
                 match decide(standing, &lacking, &plan, NOW, &random) {
-                    Next::Retry { due_at, planned_at } => {
+                    NextStep::Retry { due_at, planned_at } => {
                         assert_eq!(due_at, planned_at);
                         assert!(due_at >= NOW + DEFERRAL / 2 && due_at <= NOW + DEFERRAL * 3 / 2);
                     }
                     other => panic!("{plan:?} {other:?}"),
                 }
-                let standing = Standing { attempts, expires_at: Some(NOW) };
+                let standing = RetryContext { attempts, expires_at: Some(NOW) };
                 let next = decide(standing, &lacking, &plan, NOW, &random);
-                assert!(matches!(next, Next::Dead(why) if *why.code() == Code::EXPIRED));
+                assert!(matches!(next, NextStep::Dead(why) if *why.code() == Code::EXPIRED));
             }
         }
     }
@@ -157,9 +157,9 @@ mod tests {
     fn a_target_may_lengthen_a_delay_but_not_shorten_it() {
         let random = SeededRandom::new(3);
         let plan = RetryPlan::Schedule(vec![Duration::from_secs(60)]);
-        let standing = Standing { attempts: 1, expires_at: None };
+        let standing = RetryContext { attempts: 1, expires_at: None };
         let due = |wish: Time| match decide(standing, &retry(Some(wish)), &plan, NOW, &random) {
-            Next::Retry { due_at, planned_at } => (due_at, planned_at),
+            NextStep::Retry { due_at, planned_at } => (due_at, planned_at),
             other => panic!("{other:?}"),
         };
         let hour = NOW + Duration::from_secs(3_600);

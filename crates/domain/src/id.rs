@@ -20,7 +20,7 @@ use thiserror::Error;
 use crate::{Clock, Random, Time};
 
 /// The kind of an [`Id`]. The prefix is part of the public contract.
-pub trait Kind: Send + Sync + 'static {
+pub trait IdKind: Send + Sync + 'static {
     const PREFIX: &'static str;
 }
 
@@ -28,7 +28,7 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $alias:ident $prefix:literal;)*) => {$(
         $(#[$doc])*
         pub enum $kind {}
-        impl Kind for $kind {
+        impl IdKind for $kind {
             const PREFIX: &'static str = $prefix;
         }
         pub type $alias = Id<$kind>;
@@ -37,21 +37,21 @@ macro_rules! kinds {
 
 kinds! {
     /// The owner of endpoints, events and e-mails.
-    OfTenant TenantId "ten";
+    TenantIdKind TenantId "ten";
     /// An accepted event. Receipts and e-mails use the same ids in the store.
-    OfEvent EventId "evt";
+    EventIdKind EventId "evt";
     /// One parcel for one target.
-    OfDelivery DeliveryId "dlv";
+    DeliveryIdKind DeliveryId "dlv";
     /// A tenant's URL that subscribes to event types.
-    OfEndpoint EndpointId "wh";
+    EndpointIdKind EndpointId "wh";
     /// An e-mail in the outbox.
-    OfEmail EmailId "out";
+    EmailIdKind EmailId "out";
     /// A partner that may post webhooks.
-    OfSource SourceId "src";
+    SourceIdKind SourceId "src";
     /// An inbound webhook that was accepted.
-    OfReceipt ReceiptId "rcp";
+    ReceiptIdKind ReceiptId "rcp";
     /// A job that sends past deliveries or events again.
-    OfReplay ReplayId "rpl";
+    ReplayIdKind ReplayId "rpl";
 }
 
 /// 128 bits: 48 bits of milliseconds and 80 unique bits. Ordered by creation time.
@@ -89,7 +89,7 @@ impl<K> Id<K> {
     }
 }
 
-impl<K: Kind> fmt::Display for Id<K> {
+impl<K: IdKind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = encode(self.bits);
         f.write_str(K::PREFIX)?;
@@ -97,7 +97,7 @@ impl<K: Kind> fmt::Display for Id<K> {
     }
 }
 
-impl<K: Kind> fmt::Debug for Id<K> {
+impl<K: IdKind> fmt::Debug for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -140,7 +140,7 @@ pub struct IdParseError {
     prefix: &'static str,
 }
 
-impl<K: Kind> FromStr for Id<K> {
+impl<K: IdKind> FromStr for Id<K> {
     type Err = IdParseError;
 
     fn from_str(text: &str) -> Result<Self, IdParseError> {
@@ -256,12 +256,12 @@ mod tests {
     fn ids_rise_when_the_clock_falls() {
         let clock = Arc::new(ManualClock::at_secs(1_706_012_345));
         let maker = maker(&clock);
-        let mut last = maker.make::<OfEvent>();
+        let mut last = maker.make::<EventIdKind>();
         for step in 0..100_000_i64 {
             if step % 1_000 == 0 {
                 clock.set(clock.now() - std::time::Duration::from_secs(1));
             }
-            let next = maker.make::<OfEvent>();
+            let next = maker.make::<EventIdKind>();
             assert!(lead(next) > lead(last));
             last = next;
         }
@@ -273,7 +273,7 @@ mod tests {
         let later: EventId = maker(&Arc::new(ManualClock::at_secs(2_000))).make();
         let maker = maker(&clock);
         maker.rise_above(lead(later));
-        assert!(lead(maker.make::<OfEvent>()) > lead(later));
+        assert!(lead(maker.make::<EventIdKind>()) > lead(later));
     }
 
     #[test]

@@ -8,17 +8,17 @@ use bytes::Bytes;
 use crate::{Id, Lane, TenantId, Time, TraceContext, id};
 
 /// The id of an event, a receipt or an e-mail, where the kind does not matter.
-pub type ParcelId = Id<id::OfEvent>;
+pub type ParcelId = Id<id::EventIdKind>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Kind {
+pub enum ParcelKind {
     #[default]
     Event,
     Receipt,
     Email,
 }
 
-impl Kind {
+impl ParcelKind {
     /// Returns the number of the kind in the stores. Never reuse or change one.
     pub const fn number(self) -> i16 {
         match self {
@@ -55,7 +55,7 @@ impl Kind {
 pub struct Parcel {
     pub id: ParcelId,
     pub tenant: TenantId,
-    pub kind: Kind,
+    pub kind: ParcelKind,
     /// The event's type; for a receipt its label.
     pub event_type: Box<str>,
     /// The subject, such as an outboxId. Parcels of a subject are numbered, and delivered in order if

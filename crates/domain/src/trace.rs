@@ -112,7 +112,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::{EventId, Id, Kind, Time};
+    use crate::{EventId, Id, ParcelKind, Time};
 
     const GIVEN: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -120,7 +120,7 @@ mod tests {
         Parcel {
             id: EventId::from_bits(id),
             tenant: Id::from_bits(1),
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "a.b".into(),
             subject: None,
             external_id: None,

@@ -174,7 +174,7 @@ impl Inner {
                 // Boxed, so that the future of an attempt stays small: most attempts use an open connection.
                 None => timeout_at(until, Box::pin(self.open(origin, target, &policy)))
                     .await
-                    .unwrap_or_else(|_| Err(late("while connecting")))?,
+                    .unwrap_or_else(|_| Err(timeout_error("while connecting")))?,
             };
             match self.send(&mut held, ask.clone(), headers, until).await? {
                 SendResult::Answered(response) => {
@@ -218,7 +218,7 @@ impl Inner {
             }
         };
         match sent {
-            Err(_) => Err(late("before a response arrived")),
+            Err(_) => Err(timeout_error("before a response arrived")),
             Ok(Ok(response)) => Ok(SendResult::Answered(response)),
             Ok(Err(mut error)) => {
                 let back = error.take_message().map(|request| request.into_parts().0.headers);
@@ -286,6 +286,6 @@ impl Inner {
     }
 }
 
-fn late(when: &str) -> RequestError {
+fn timeout_error(when: &str) -> RequestError {
     RequestError::new(Code::TIMEOUT, format!("timed out {when}"))
 }

@@ -25,11 +25,11 @@ pub(crate) struct Shard {
 #[derive(Default)]
 pub(crate) struct Destination {
     /// The most recently used is at the back.
-    pub(crate) idle: VecDeque<Idle>,
+    pub(crate) idle: VecDeque<IdleConnection>,
     pub(crate) shared: Vec<Arc<SharedConnection>>,
 }
 
-pub(crate) struct Idle {
+pub(crate) struct IdleConnection {
     pub(crate) own: ExclusiveConnection,
     pub(crate) since: Instant,
     pub(crate) until: Instant,
@@ -37,8 +37,8 @@ pub(crate) struct Idle {
 
 /// A connection that has to make room for others. Held for its `Drop`, which closes it.
 #[expect(dead_code, reason = "held to be dropped")]
-pub(crate) enum Evicted {
-    Idle(Idle),
+pub(crate) enum EvictedConnection {
+    Idle(IdleConnection),
     Shared(Arc<SharedConnection>),
 }
 
@@ -123,16 +123,16 @@ impl Shard {
 
     /// Removes the connection that was idle longest, or else an unused shared one. The caller drops it without the
     /// lock.
-    pub(crate) fn evict(&mut self) -> Option<Evicted> {
+    pub(crate) fn evict(&mut self) -> Option<EvictedConnection> {
         let oldest = self
             .destinations
             .values_mut()
             .filter(|destination| !destination.idle.is_empty())
             .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
         let idle = oldest.and_then(|destination| destination.idle.pop_front());
-        let evicted = idle.map(Evicted::Idle).or_else(|| {
+        let evicted = idle.map(EvictedConnection::Idle).or_else(|| {
             let unused = self.destinations.values_mut().find_map(Destination::take_unused);
-            unused.map(Evicted::Shared)
+            unused.map(EvictedConnection::Shared)
         })?;
         self.kept -= 1;
         Some(evicted)

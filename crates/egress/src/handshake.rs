@@ -90,7 +90,7 @@ async fn start_h2<T>(io: T, tasks: &TaskTracker) -> Result<Sender, RequestError>
 where
     T: Read + Write + Unpin + Send + 'static,
 {
-    let (sender, connection) = http2::Builder::new(Tracked(tasks.clone()))
+    let (sender, connection) = http2::Builder::new(TrackedExecutor(tasks.clone()))
         .timer(TokioTimer::new())
         .initial_max_send_streams(STREAMS_BEFORE_SETTINGS)
         .initial_stream_window_size(WINDOW)
@@ -128,9 +128,9 @@ fn unstarted(error: &hyper::Error) -> RequestError {
 
 /// Lets hyper spawn its tasks on the task tracker.
 #[derive(Clone)]
-struct Tracked(TaskTracker);
+struct TrackedExecutor(TaskTracker);
 
-impl<F> hyper::rt::Executor<F> for Tracked
+impl<F> hyper::rt::Executor<F> for TrackedExecutor
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {

@@ -44,4 +44,4 @@ pub use resolve::{Resolve, ResolveError};
 pub use retry_after::RetryAfter;
 pub use settings::{Settings, SetupError};
 pub use url_policy::{Policy, UrlError};
-pub use verdict::{Conclusion, carried, verdict};
+pub use verdict::{Assessment, carried, verdict};

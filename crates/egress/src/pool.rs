@@ -21,8 +21,8 @@ use tokio::time::Instant;
 
 use crate::{
     connections::{
-        Destination, ExclusiveConnection, Idle, PooledConnection, Shard, SharedConnection,
-        StreamPermit,
+        Destination, ExclusiveConnection, IdleConnection, PooledConnection, Shard,
+        SharedConnection, StreamPermit,
     },
     handshake::Sender,
     settings::Settings,
@@ -153,7 +153,7 @@ impl Pool {
                 }));
             }
         }
-        while let Some(Idle { own, until, .. }) = destination.idle.pop_back() {
+        while let Some(IdleConnection { own, until, .. }) = destination.idle.pop_back() {
             shard.kept -= 1;
             if own.sender.is_ready() && now < until && fresh(own.opened) && fits(own.peer) {
                 return Some(PooledConnection::ExclusiveConnection(own));
@@ -220,7 +220,7 @@ impl Pool {
         }
         let since = Instant::now();
         let keep_for = keep_for.unwrap_or(Duration::MAX).min(self.limits.idle_timeout);
-        let idle = Idle { own, since, until: since + keep_for };
+        let idle = IdleConnection { own, since, until: since + keep_for };
         let mut shard = self.locked(origin);
         let evicted = shard.at(origin, |destination| {
             destination.idle.push_back(idle);

@@ -11,7 +11,7 @@ use http::StatusCode;
 use crate::outcome::{Answer, Outcome, RequestError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conclusion {
+pub struct Assessment {
     pub verdict: Verdict,
     pub load: Load,
     /// Whether the endpoint itself failed, which counts towards its breaker. An endpoint that responds, but
@@ -19,14 +19,14 @@ pub struct Conclusion {
     pub at_fault: bool,
 }
 
-pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
+pub fn verdict(outcome: &Outcome, now: Time) -> Assessment {
     let (verdict, heavy, at_fault) = match &outcome.answer {
         Ok(answer) => {
             let at_fault = matches!(answer.status, 408 | 425 | 429 | 500..);
             (of_answer(answer, now), matches!(answer.status, 429 | 502..=504), at_fault)
         }
         Err(RequestError { failure, is_ours: true, .. }) => {
-            return Conclusion {
+            return Assessment {
                 verdict: Verdict::Deferred { failure: failure.clone() },
                 load: Load::Light,
                 at_fault: false,
@@ -41,7 +41,7 @@ pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
         }
     };
     let load = if heavy || outcome.latency > SLOW { Load::Heavy } else { Load::Light };
-    Conclusion { verdict, load, at_fault }
+    Assessment { verdict, load, at_fault }
 }
 
 /// Returns the result of a POST for the engine, with its headers as they are shown.
@@ -93,7 +93,7 @@ mod tests {
 
     const NOW: Time = Time::from_secs(1_000_000);
 
-    fn answered(status: u16, retry_after: Option<RetryAfter>, latency: Duration) -> Conclusion {
+    fn answered(status: u16, retry_after: Option<RetryAfter>, latency: Duration) -> Assessment {
         let answer = Answer {
             status,
             headers: Bytes::new(),
@@ -104,7 +104,7 @@ mod tests {
         verdict(&Outcome { answer: Ok(answer), latency }, NOW)
     }
 
-    fn missed(miss: RequestError) -> Conclusion {
+    fn missed(miss: RequestError) -> Assessment {
         verdict(&Outcome { answer: Err(miss), latency: Duration::ZERO }, NOW)
     }
 

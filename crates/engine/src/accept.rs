@@ -68,7 +68,7 @@ impl Engine {
     ) -> Vec<Result<AcceptOutcome>> {
         let mut answers = Vec::with_capacity(parcels.len());
         let mut failure = None;
-        for Turn { parcels, rows } in in_turns(parcels) {
+        for AcceptBatch { parcels, rows } in in_turns(parcels) {
             let count = parcels.len();
             if failure.is_none() {
                 match self.accept_turn(origin, parcels, rows).await {
@@ -336,18 +336,18 @@ fn placed_now(new: &mut NewParcel, max: usize) -> impl Iterator<Item = &mut NewD
 }
 
 /// Parcels that one transaction stores.
-struct Turn {
+struct AcceptBatch {
     parcels: Vec<NewParcel>,
     rows: usize,
 }
 
 /// Splits the parcels into turns of at most [`MAX_ROWS_STORING`] rows. A parcel with more rows has a turn alone.
-fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
+fn in_turns(parcels: Vec<NewParcel>) -> Vec<AcceptBatch> {
     let rows_of_all = parcels.iter().map(rows).sum();
     if rows_of_all <= MAX_ROWS_STORING {
-        return vec![Turn { parcels, rows: rows_of_all }];
+        return vec![AcceptBatch { parcels, rows: rows_of_all }];
     }
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<AcceptBatch> = Vec::new();
     for new in parcels {
         let rows = rows(&new);
         match turns.last_mut().filter(|turn| turn.rows + rows <= MAX_ROWS_STORING) {
@@ -355,7 +355,7 @@ fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
                 turn.rows += rows;
                 turn.parcels.push(new);
             }
-            None => turns.push(Turn { parcels: vec![new], rows }),
+            None => turns.push(AcceptBatch { parcels: vec![new], rows }),
         }
     }
     turns

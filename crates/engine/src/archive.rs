@@ -18,7 +18,7 @@ pub trait Archive: Send + Sync + 'static {
     /// Writes dead letters. `Ok` means that all of them are on stable storage; the caller then removes them
     /// from the store. The same dead letter may be written again, unchanged or with later attempts; it
     /// replaces the earlier copy.
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError>;
+    async fn write_letters(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError>;
 
     /// Removes the archived dead letters of these deliveries, and returns how many it removed. `now` is the
     /// time of the removal.
@@ -127,7 +127,7 @@ impl Engine {
             if letters.is_empty() {
                 return Ok(left);
             }
-            archive.keep(&letters).await?;
+            archive.write_letters(&letters).await?;
             for one in &letters {
                 self.archived[one.letter.lane.index()].add(1);
             }

@@ -8,12 +8,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, EndReason, Failure, Next, Rate, RetryPlan, Time, Verdict,
+    Attempt, EndReason, Failure, NextStep, Rate, RetryPlan, Time, Verdict,
     pace::{Load, SLOW},
 };
 use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
-use crate::cut::Cut;
+use crate::preemption::Preemption;
 
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
@@ -28,8 +28,8 @@ pub trait Carrier: Send + Sync + 'static {
 
     /// Makes one attempt. `attempt` counts from 1 over the delivery's whole life. Must end by itself: the
     /// carrier enforces the deadline of an attempt. In a lane with hard slots it ends the attempt earlier if
-    /// `cut` requests it, and seals `cut` before it sends what must not be sent twice.
-    async fn carry(&self, job: &Job, attempt: u32, cut: &Cut) -> AttemptResult;
+    /// `preemption` requests it, and seals `preemption` before it sends what must not be sent twice.
+    async fn carry(&self, job: &Job, attempt: u32, preemption: &Preemption) -> AttemptResult;
 
     /// Returns the parcels to publish in the transaction that records the attempt. `at` is when the attempt
     /// ended or, if none was made, when that was decided. May read from the store; if the store does not
@@ -38,7 +38,7 @@ pub trait Carrier: Send + Sync + 'static {
         &self,
         job: &Job,
         carried: &AttemptResult,
-        next: &Next,
+        next: &NextStep,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
         let _ = (job, carried, next, at);
@@ -133,7 +133,7 @@ impl AttemptResult {
         matches!(self.verdict, Verdict::Deferred { .. })
     }
 
-    pub(crate) fn attempt(&self, number: u32, started_at: Time, next: &Next) -> Attempt {
+    pub(crate) fn attempt(&self, number: u32, started_at: Time, next: &NextStep) -> Attempt {
         Attempt {
             number,
             started_at,
@@ -144,8 +144,8 @@ impl AttemptResult {
             response_body: self.response_body.clone(),
             failure: self.verdict.failure().cloned(),
             next_at: match next {
-                Next::Retry { planned_at, .. } => Some(*planned_at),
-                Next::Delivered | Next::Dead(_) => None,
+                NextStep::Retry { planned_at, .. } => Some(*planned_at),
+                NextStep::Delivered | NextStep::Dead(_) => None,
             },
         }
     }

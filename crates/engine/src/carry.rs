@@ -3,15 +3,15 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
-use gancho_domain::{Code, Failure, Next, Standing, Time, decide, decide::expired};
-use gancho_store::{Job, LeaseStanding, Settlement};
+use gancho_domain::{Code, Failure, NextStep, RetryContext, Time, decide, decide::expired};
+use gancho_store::{Job, LeaseStatus, Settlement};
 
 use crate::{
     Engine,
     carrier::AttemptResult,
-    cut::Cut,
     follow::{follow, last_failure},
     lane::{LaneState, Ticket},
+    preemption::Preemption,
     scheduler::{BreakerChange, Outcome, Slot, SlotPolicy},
     settle, suspect,
 };
@@ -26,13 +26,13 @@ pub(crate) async fn carry(
     if !suspect::may_try(&engine, &ticket).await || !engine.membership.is(ticket.node) {
         return;
     }
-    match engine.membership.standing(&*engine.store, &ticket) {
-        LeaseStanding::Held => {}
-        LeaseStanding::Doubtful => {
+    match engine.membership.lease_status(&*engine.store, &ticket) {
+        LeaseStatus::Held => {}
+        LeaseStatus::Doubtful => {
             drop(slot);
             return engine.give_back(&lane, vec![ticket]);
         }
-        LeaseStanding::Lost => {
+        LeaseStatus::Lost => {
             lane.counters.lease_lost.add(1);
             return;
         }
@@ -42,7 +42,7 @@ pub(crate) async fn carry(
         drop(slot);
         Box::pin(give_up(&engine, &lane, &ticket, failure, started_at)).await
     } else {
-        let (carried, outcome) = attempt(&lane, &ticket.job, started_at, &slot.cut).await;
+        let (carried, outcome) = attempt(&lane, &ticket.job, started_at, &slot.preemption).await;
         // Frees the target for the next delivery while this result is written.
         if let Some(change) = slot.finish(outcome) {
             engine.log_breaker(&ticket.job, change);
@@ -78,7 +78,7 @@ async fn give_up(
     now: Time,
 ) -> Option<Settlement> {
     let never = AttemptResult::never(failure.clone());
-    let next = Next::Dead(failure);
+    let next = NextStep::Dead(failure);
     let follow = follow(engine, lane, ticket, &never, &next, now).await?;
     let mut settlement = Settlement::of(&ticket.job, now, None, next);
     settlement.follow = follow;
@@ -90,9 +90,9 @@ async fn attempt(
     lane: &LaneState,
     job: &Job,
     started_at: Time,
-    cut: &Cut,
+    preemption: &Preemption,
 ) -> (AttemptResult, Outcome) {
-    let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1, cut));
+    let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1, preemption));
     let (carried, outcome) = match trying.catch_unwind().await {
         Ok(carried) if carried.was_deferred() => {
             note_deferral(lane, &carried, started_at);
@@ -147,19 +147,19 @@ async fn settlement(
     let job = &ticket.job;
     let now = engine.clock.now();
     let number = job.attempts + 1;
-    let standing = Standing {
+    let standing = RetryContext {
         attempts: number.saturating_sub(job.attempts_before),
         expires_at: lane.expires_at(job).filter(|_| engine.trusts_clock(now)),
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
     let mut next = decide(standing, &carried.verdict, plan, now, &*engine.random);
     let is_attempt = carried.is_attempt && !carried.was_deferred();
-    if let (Next::Dead(failure), false) = (&mut next, is_attempt) {
+    if let (NextStep::Dead(failure), false) = (&mut next, is_attempt) {
         *failure = failure.after(last_failure(engine, job).await.as_ref());
     }
     let ended_at = if is_attempt { started_at + carried.latency } else { now };
     // A deferral is not reported, unless it ends the delivery.
-    let is_news = !carried.was_deferred() || matches!(next, Next::Dead(_));
+    let is_news = !carried.was_deferred() || matches!(next, NextStep::Dead(_));
     let follow = if is_news {
         follow(engine, lane, ticket, carried, &next, ended_at).await?
     } else {
@@ -176,18 +176,18 @@ pub(crate) struct SlotGuard {
     engine: Arc<Engine>,
     lane: Arc<LaneState>,
     slot: Option<Slot>,
-    cut: Cut,
+    preemption: Preemption,
 }
 
 impl SlotGuard {
     /// For a delivery that has had this many attempts.
     pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot, attempts: u32) -> Self {
-        let mut cut = Cut::default();
+        let mut preemption = Preemption::default();
         if lane.policy == SlotPolicy::Hard {
-            cut = Cut::after(attempts);
-            lane.cuts.lock().insert(slot.flight(), cut.clone());
+            preemption = Preemption::after(attempts);
+            lane.preemptions.lock().insert(slot.flight(), preemption.clone());
         }
-        Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot), cut }
+        Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot), preemption }
     }
 
     fn finish(mut self, outcome: Outcome) -> Option<BreakerChange> {
@@ -199,7 +199,7 @@ impl SlotGuard {
     fn give_back(&mut self, outcome: Outcome) -> Option<BreakerChange> {
         let slot = self.slot.take()?;
         if self.lane.policy == SlotPolicy::Hard {
-            self.lane.cuts.lock().remove(&slot.flight());
+            self.lane.preemptions.lock().remove(&slot.flight());
         }
         let change = self.lane.queue.lock().finished(slot, outcome, self.engine.clock.now());
         if matches!(change, Some(BreakerChange::Opened { .. })) {

@@ -15,7 +15,7 @@ use crate::{
 
 /// The result of one round of claiming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Round {
+pub enum ClaimRoundResult {
     /// More is due, or was not scanned yet: claim again.
     More {
         /// How long to wait before the next claim.
@@ -41,20 +41,22 @@ const MAX_POLL: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     let mut fruitless = Duration::ZERO;
-    let mut rests = Rests::default();
+    let mut rests = ClaimBackoff::default();
     while !engine.stopping.is_cancelled() {
         let begin = Instant::now();
         let round = engine.claim_round(&lane, &mut rests).await;
         match round {
-            Round::More { rest } if !rest.is_zero() => {
+            ClaimRoundResult::More { rest } if !rest.is_zero() => {
                 fruitless += begin.elapsed();
                 tokio::time::sleep(rest).await;
             }
-            Round::Done { rest } if !rest.is_zero() => tokio::time::sleep(rest).await,
-            Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
-            Round::More { .. } | Round::Done { .. } | Round::Blocked => fruitless = Duration::ZERO,
+            ClaimRoundResult::Done { rest } if !rest.is_zero() => tokio::time::sleep(rest).await,
+            ClaimRoundResult::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
+            ClaimRoundResult::More { .. }
+            | ClaimRoundResult::Done { .. }
+            | ClaimRoundResult::Blocked => fruitless = Duration::ZERO,
         }
-        if matches!(round, Round::More { .. }) {
+        if matches!(round, ClaimRoundResult::More { .. }) {
             continue;
         }
         let poll = engine.limits.poll.max((fruitless * LOOKS_EVERY).min(MAX_POLL));
@@ -69,13 +71,17 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
 }
 
 impl Engine {
-    async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>, rests: &mut Rests) -> Round {
+    async fn claim_round(
+        self: &Arc<Self>,
+        lane: &Arc<LaneState>,
+        rests: &mut ClaimBackoff,
+    ) -> ClaimRoundResult {
         let mut cursor = lane.cursor.lock().await;
         let Some(node) = self.membership.current() else {
-            return Round::Blocked;
+            return ClaimRoundResult::Blocked;
         };
         let Some(seats) = self.seats_to_fill(lane) else {
-            return Round::Blocked;
+            return ClaimRoundResult::Blocked;
         };
         let claim = self.claim_for(lane, node, &seats, cursor.clone());
         let skip = claim.skip.clone();
@@ -85,7 +91,11 @@ impl Engine {
             Ok(claimed) => {
                 *cursor = claimed.cursor.clone();
                 let rest = rests.after(claimed.jobs.len(), seats.size().jobs, begin.elapsed());
-                let round = if claimed.more { Round::More { rest } } else { Round::Done { rest } };
+                let round = if claimed.more {
+                    ClaimRoundResult::More { rest }
+                } else {
+                    ClaimRoundResult::Done { rest }
+                };
                 {
                     let mut queue = lane.queue.lock();
                     queue.left(&skip, claimed.left, claimed.ends_lap);
@@ -101,8 +111,8 @@ impl Engine {
                 round
             }
             Err(error) => match self.recovery_for("claim", node, &error) {
-                Recovery::Retry => Round::Refused,
-                Recovery::Fenced | Recovery::Stop => Round::Blocked,
+                Recovery::Retry => ClaimRoundResult::Refused,
+                Recovery::Fenced | Recovery::Stop => ClaimRoundResult::Blocked,
             },
         }
     }
@@ -153,10 +163,10 @@ impl Engine {
 
     /// Returns how long to wait for a bell before the next claim: until something is due, but no longer than
     /// `poll`.
-    fn until_due(&self, lane: &LaneState, round: Round, poll: Duration) -> Duration {
+    fn until_due(&self, lane: &LaneState, round: ClaimRoundResult, poll: Duration) -> Duration {
         match round {
-            Round::Blocked | Round::Refused => poll,
-            Round::More { .. } | Round::Done { .. } => {
+            ClaimRoundResult::Blocked | ClaimRoundResult::Refused => poll,
+            ClaimRoundResult::More { .. } | ClaimRoundResult::Done { .. } => {
                 let due_in = lane.next_due().since(self.clock.now());
                 due_in.clamp(Duration::from_millis(1), poll)
             }
@@ -182,11 +192,11 @@ async fn prepare(lane: &LaneState, jobs: &[Job]) {
 /// passes over thousands of targets and finds nothing. So the pause grows with the number of such rounds.
 /// Rounds that find something are not delayed by it for long.
 #[derive(Default)]
-struct Rests {
+struct ClaimBackoff {
     empty_rounds: u32,
 }
 
-impl Rests {
+impl ClaimBackoff {
     fn after(&mut self, found: usize, wanted: usize, took: Duration) -> Duration {
         if found > wanted / 8 {
             self.empty_rounds = 0;
@@ -209,7 +219,7 @@ mod tests {
 
     #[test]
     fn rests_grow_while_nothing_is_found() {
-        let mut rests = Rests::default();
+        let mut rests = ClaimBackoff::default();
         let all: Vec<u128> = (0..5).map(|_| rests.after(0, 256, TOOK).as_millis()).collect();
         assert_eq!(all, [5, 10, 20, 25, 25]);
         let all: Vec<u128> = (0..4).map(|_| rests.after(1, 256, TOOK).as_millis()).collect();
@@ -219,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_lane_that_always_finds_something_rests_as_briefly_as_it_may() {
-        let mut rests = Rests::default();
+        let mut rests = ClaimBackoff::default();
         for _ in 0..100 {
             assert_eq!(rests.after(1, 256, TOOK), MIN_REST);
         }

@@ -4,9 +4,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use gancho_domain::{
-    EndReason, EndpointId, EventId, Failure, Kind, Lane, Next, Parcel, ReceiptLabel, RetryPlan,
-    TenantId,
-    id::{OfEmail, OfReceipt},
+    EndReason, EndpointId, EventId, Failure, Lane, NextStep, Parcel, ParcelKind, ReceiptLabel,
+    RetryPlan, TenantId,
+    id::{EmailIdKind, ReceiptIdKind},
     mask,
 };
 use gancho_store::{AcceptOutcome, EndedDelivery, Job, NewParcel, Placement, Settlement};
@@ -35,11 +35,11 @@ impl Engine {
     pub(crate) fn log_result(&self, job: &Job, plan: &RetryPlan, settlement: &Settlement) {
         let attempt = settlement.attempt.as_ref();
         let event = match &settlement.next {
-            Next::Retry { .. } if attempt.is_none() => return,
-            Next::Delivered if attempt.is_none_or(|attempt| attempt.number == 1) => return,
-            Next::Retry { .. } => RETRY,
-            Next::Dead(_) => DEAD,
-            Next::Delivered => RECOVERED,
+            NextStep::Retry { .. } if attempt.is_none() => return,
+            NextStep::Delivered if attempt.is_none_or(|attempt| attempt.number == 1) => return,
+            NextStep::Retry { .. } => RETRY,
+            NextStep::Dead(_) => DEAD,
+            NextStep::Delivered => RECOVERED,
         };
         if !self.log_sampler.allows(event, Some((job.tenant, job.target)), self.clock.now()) {
             return;
@@ -53,16 +53,16 @@ impl Engine {
         let trace_id = TraceName(&job.parcel);
         let max_attempts = job.attempts_before.saturating_add(plan.max_attempts());
         match &settlement.next {
-            Next::Retry { due_at, .. } => {
+            NextStep::Retry { due_at, .. } => {
                 let failure = attempt.and_then(|attempt| attempt.failure.as_ref());
-                let (error_code, error) = shown(failure);
+                let (error_code, error) = masked_failure(failure);
                 tracing::warn!(tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, next_retry_at = %due_at, next_retry_ms = due_at.since(settlement.at).as_millis() as u64, is_retryable = true, "attempt failed; retry scheduled");
             }
-            Next::Dead(failure) => {
-                let (error_code, error) = shown(Some(failure));
+            NextStep::Dead(failure) => {
+                let (error_code, error) = masked_failure(Some(failure));
                 tracing::warn!(tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, max_attempts, error_code, error, status, latency_ms, is_retryable = false, "delivery failed permanently; moved to the dead letters");
             }
-            Next::Delivered => {
+            NextStep::Delivered => {
                 tracing::info!(tenant, partner, event = %parcel, %trace_id, %delivery, endpoint, %lane, attempt = number, status, latency_ms, "delivered after a retry");
             }
         }
@@ -84,7 +84,7 @@ impl Engine {
             }
             let (lane, id) = (delivery.lane, delivery.id);
             let (tenant, partner) = sender(&new.parcel, lane);
-            let (parcel, (error_code, error)) = (ParcelName(&new.parcel), shown(failure));
+            let (parcel, (error_code, error)) = (ParcelName(&new.parcel), masked_failure(failure));
             let trace_id = TraceName(&new.parcel);
             tracing::warn!(tenant, partner, event = %parcel, %trace_id, delivery = %id, %lane, attempt = 0, error_code, error, is_retryable = false, "delivery failed permanently; moved to the dead letters");
         }
@@ -152,7 +152,7 @@ fn endpoint_of(job: &Job) -> Option<EndpointId> {
 }
 
 /// Returns the code and the masked reason. Texts from outside may contain addresses.
-fn shown(failure: Option<&Failure>) -> (Option<&str>, Option<String>) {
+fn masked_failure(failure: Option<&Failure>) -> (Option<&str>, Option<String>) {
     let code = failure.map(|failure| failure.code().as_str());
     (code, failure.map(|failure| mask::text(failure.reason())))
 }
@@ -164,9 +164,9 @@ impl fmt::Display for ParcelName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.0.id;
         match self.0.kind {
-            Kind::Event => id.fmt(f),
-            Kind::Receipt => id.cast::<OfReceipt>().fmt(f),
-            Kind::Email => id.cast::<OfEmail>().fmt(f),
+            ParcelKind::Event => id.fmt(f),
+            ParcelKind::Receipt => id.cast::<ReceiptIdKind>().fmt(f),
+            ParcelKind::Email => id.cast::<EmailIdKind>().fmt(f),
         }
     }
 }
@@ -175,8 +175,8 @@ impl fmt::Display for ParcelName<'_> {
 fn parcel_name(id: EventId, lane: Lane) -> String {
     match lane {
         Lane::Webhook => id.to_string(),
-        Lane::Dispatch => id.cast::<OfReceipt>().to_string(),
-        Lane::Email => id.cast::<OfEmail>().to_string(),
+        Lane::Dispatch => id.cast::<ReceiptIdKind>().to_string(),
+        Lane::Email => id.cast::<EmailIdKind>().to_string(),
     }
 }
 

@@ -63,7 +63,7 @@ impl Engine {
         if self.stopping.is_cancelled() || self.aborted.is_cancelled() {
             return;
         }
-        let found = self.look(lane, self.clock.now());
+        let found = self.next_batch(lane, self.clock.now());
         for (slot, ticket) in found.ready {
             let held = carry::SlotGuard::new(self, lane, slot, ticket.job.attempts);
             // Boxed: a task is moved several times before it runs.
@@ -88,7 +88,7 @@ impl Engine {
         }
     }
 
-    fn look(&self, lane: &LaneState, now: Time) -> DispatchBatch {
+    fn next_batch(&self, lane: &LaneState, now: Time) -> DispatchBatch {
         let mut queue = lane.queue.lock();
         let mut ready = Vec::new();
         if let Some(node) = self.membership.current() {

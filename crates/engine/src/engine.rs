@@ -29,10 +29,10 @@ use crate::{
     membership::Membership,
     open_breakers::OpenBreakers,
     outcome_counters::OutcomeCounts,
-    pauses::{self, KnownPauses},
+    pauses::{self, PauseCache},
     prune,
     refused_writes::RefusedWrites,
-    rescue::{self, LostNames},
+    rescue::{self, LostNodes},
     room::{Room, Size},
     run_to_completion::RunToCompletion,
     scheduler::Share,
@@ -105,7 +105,7 @@ pub struct Engine {
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: WriteShares,
-    pub(crate) pauses: KnownPauses,
+    pub(crate) pauses: PauseCache,
     pub(crate) membership: Membership,
     pub(crate) fleet: FleetSize,
     /// The number under which this engine writes statistics, even if its membership ends.
@@ -120,7 +120,7 @@ pub struct Engine {
     /// Other nodes that this one declared dead.
     pub(crate) lost_nodes: Counter,
     /// The names of those that were declared dead last.
-    pub(crate) lost_names: LostNames,
+    pub(crate) lost_names: LostNodes,
     /// Canceled when the engine accepts no more work.
     pub(crate) stopping: CancellationToken,
     /// Canceled when every task must end at its next step.
@@ -162,10 +162,10 @@ impl Engine {
             log_sampler: LogSampler::default(),
             refused_writes: RefusedWrites::default(),
             lost_nodes: Counter::default(),
-            lost_names: LostNames::default(),
+            lost_names: LostNodes::default(),
             room,
             write_shares: WriteShares::default(),
-            pauses: KnownPauses::default(),
+            pauses: PauseCache::default(),
             store,
             clock,
             random,

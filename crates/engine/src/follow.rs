@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
-use gancho_domain::{Failure, Next, TenantScope, Time};
+use gancho_domain::{Failure, NextStep, TenantScope, Time};
 use gancho_store::{Job, NewParcel};
 
 use crate::{
@@ -21,14 +21,14 @@ pub(crate) async fn follow(
     lane: &LaneState,
     ticket: &Ticket,
     carried: &AttemptResult,
-    next: &Next,
+    next: &NextStep,
     at: Time,
 ) -> Option<Vec<NewParcel>> {
     let mut backoff = Backoff::new();
     loop {
         let asking = AssertUnwindSafe(lane.carrier.follow(&ticket.job, carried, next, at));
         match asking.catch_unwind().await {
-            Ok(Ok(parcels)) => return Some(unheld(parcels)),
+            Ok(Ok(parcels)) => return Some(without_hold(parcels)),
             // Retrying would not help, and the result itself must not be lost.
             Ok(Err(error)) if error.is_permanent() => {
                 return Some(lost(lane, &ticket.job, &error.to_string()));
@@ -50,7 +50,7 @@ pub(crate) async fn follow(
     }
 }
 
-fn unheld(mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
+fn without_hold(mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
     for delivery in parcels.iter_mut().flat_map(|parcel| &mut parcel.deliveries) {
         delivery.hold = false;
     }

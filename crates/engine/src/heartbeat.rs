@@ -42,7 +42,7 @@ impl Engine {
                     self.describe(node).await;
                 }
                 if !was_trusted {
-                    self.go_on();
+                    self.resume_work();
                 }
                 true
             }
@@ -65,7 +65,7 @@ impl Engine {
                 tracing::info!(node = node.0, name = self.name, "node rejoined");
                 self.membership.joined(node, at);
                 self.describe(node).await;
-                self.go_on();
+                self.resume_work();
                 true
             }
             Err(error) => {
@@ -90,7 +90,7 @@ impl Engine {
         }
     }
 
-    fn go_on(self: &Arc<Self>) {
+    fn resume_work(self: &Arc<Self>) {
         self.dispatch_all();
         self.ring();
     }

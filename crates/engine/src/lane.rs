@@ -17,9 +17,9 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{
     Limits,
     carrier::Carrier,
-    cut::Cut,
     lane_counters::Counters,
     outcome_counters::OutcomeCounters,
+    preemption::Preemption,
     room::Seat,
     scheduler::{FlightId, HungFlights, LaneLimits, PoolLimit, Scheduler, SlotPolicy},
     timings::Timings,
@@ -76,7 +76,7 @@ pub(crate) struct LaneState {
     pub policy: SlotPolicy,
     pub queue: Mutex<Scheduler<Ticket>>,
     /// Of a hard lane: ends attempts that hang while others wait.
-    pub cuts: Mutex<BTreeMap<FlightId, Cut>>,
+    pub preemptions: Mutex<BTreeMap<FlightId, Preemption>>,
     pub counters: Counters,
     pub timings: Timings,
     pub outcomes: OutcomeCounters,
@@ -150,7 +150,7 @@ impl LaneState {
             expires_in_store: setup.expires_in_store,
             policy: setup.policy,
             queue: Mutex::new(scheduler),
-            cuts: Mutex::default(),
+            preemptions: Mutex::default(),
             counters: Counters::default(),
             timings: Timings::new(),
             outcomes: OutcomeCounters::default(),
@@ -187,13 +187,14 @@ impl LaneState {
         if surplus == 0 {
             return;
         }
-        let cuts = self.cuts.lock();
+        let preemptions = self.preemptions.lock();
         for (flight, out_for) in hung.flights {
-            let Some(cut) = cuts.get(&flight) else {
+            let Some(preemption) = preemptions.get(&flight) else {
                 continue;
             };
-            let is_over = cut.patience().is_some_and(|times| out_for >= times * hung.patience);
-            if is_over && cut.request() {
+            let is_over =
+                preemption.patience().is_some_and(|times| out_for >= times * hung.patience);
+            if is_over && preemption.request() {
                 surplus -= 1;
                 if surplus == 0 {
                     return;

@@ -6,7 +6,7 @@
 //! or by `claim` (from the store), each with a seat in the `room`; `scheduler` decides which is next;
 //! `dispatch` starts it; `carry` makes the attempt (`suspect` has the precaution before some); `follow` gets
 //! the parcels to publish with its result; `settle` writes both (`reduce` leaves parts out if the store
-//! rejects them); `release` returns to the store what is not carried here; `cut` ends attempts that hang in a
+//! rejects them); `release` returns to the store what is not carried here; `preemption` ends attempts that hang in a
 //! lane with hard slots. `membership` and `heartbeat` prove
 //! that the node lives, `fleet` counts the living nodes, `rescue` takes over from dead ones, `pauses` hold
 //! work back, `expire`, `archive`, `prune` and `erase` clean up (`erase_content` for single parcels) while
@@ -32,7 +32,6 @@ pub mod carrier;
 mod carry;
 pub mod claim;
 mod clock_guard;
-mod cut;
 mod delivery_log;
 mod dispatch;
 pub mod engine;
@@ -51,6 +50,7 @@ mod off_thread;
 mod open_breakers;
 pub mod outcome_counters;
 mod pauses;
+mod preemption;
 mod prune;
 mod recovery;
 mod reduce;
@@ -75,7 +75,6 @@ mod write_shares;
 pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
 pub use clock_guard::{MAX_CLOCK_OFFSET, correct_clock};
-pub use cut::Cut;
 pub use engine::{Engine, EngineSetup};
 pub use erase_content::ErasedContent;
 pub use fleet::NodeRole;
@@ -85,6 +84,7 @@ pub use limits::Limits;
 pub use off_thread::off_thread;
 pub use open_breakers::OpenBreaker;
 pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};
+pub use preemption::Preemption;
 pub use refused_writes::RefusedCounts;
 pub use retry_read::retry_read;
 pub use scheduler::{Pool, SlotPolicy};

@@ -5,21 +5,21 @@
 
 use std::time::Duration;
 
-use gancho_store::{LeaseStanding, NodeId, Store};
+use gancho_store::{LeaseStatus, NodeId, Store};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
 use crate::lane::Ticket;
 
 pub(crate) struct Membership {
-    term: Mutex<Term>,
+    term: Mutex<MembershipState>,
     trusted: Duration,
     /// Rung when the node is fenced.
     pub lost: Notify,
 }
 
 #[derive(Clone, Copy)]
-struct Term {
+struct MembershipState {
     node: NodeId,
     beaten_at: Instant,
     is_member: bool,
@@ -30,7 +30,7 @@ impl Membership {
     /// younger than that.
     pub fn new(node: NodeId, beaten_at: Instant, trusted: Duration) -> Self {
         Self {
-            term: Mutex::new(Term { node, beaten_at, is_member: true }),
+            term: Mutex::new(MembershipState { node, beaten_at, is_member: true }),
             trusted,
             lost: Notify::new(),
         }
@@ -59,8 +59,8 @@ impl Membership {
     }
 
     /// Whether the database that holds a delivery may have given it to another node.
-    pub fn standing(&self, store: &dyn Store, ticket: &Ticket) -> LeaseStanding {
-        store.lease_standing(ticket.node, ticket.job.tenant, ticket.leased_at(), self.trusted)
+    pub fn lease_status(&self, store: &dyn Store, ticket: &Ticket) -> LeaseStatus {
+        store.lease_status(ticket.node, ticket.job.tenant, ticket.leased_at(), self.trusted)
     }
 
     pub fn beaten(&self, node: NodeId, at: Instant) {
@@ -71,7 +71,7 @@ impl Membership {
     }
 
     pub fn joined(&self, node: NodeId, at: Instant) {
-        *self.term.lock() = Term { node, beaten_at: at, is_member: true };
+        *self.term.lock() = MembershipState { node, beaten_at: at, is_member: true };
     }
 
     /// Notes that the node was fenced. Returns whether this is news.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gancho_domain::{Code, IdMap, Next, TenantId, Time};
+use gancho_domain::{Code, IdMap, NextStep, TenantId, Time};
 use gancho_store::{Job, Settlement};
 use parking_lot::Mutex;
 
@@ -43,8 +43,8 @@ pub struct TenantCount {
 impl OutcomeCounters {
     pub fn count(&self, now: Time, job: &Job, settlement: &Settlement) {
         let dead = match &settlement.next {
-            Next::Dead(failure) => Some(failure),
-            Next::Delivered | Next::Retry { .. } => None,
+            NextStep::Dead(failure) => Some(failure),
+            NextStep::Delivered | NextStep::Retry { .. } => None,
         };
         let attempt = settlement.attempt.as_ref();
         if attempt.is_none() && dead.is_none() {

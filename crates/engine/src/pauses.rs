@@ -13,7 +13,7 @@ const AT_ONCE: usize = 256;
 
 /// The pauses that this node knows of.
 #[derive(Default)]
-pub(crate) struct KnownPauses {
+pub(crate) struct PauseCache {
     all: RwLock<HashSet<Pause>>,
     /// What changed on this node since the store was last read. Locked while the lanes are notified, so that
     /// all of them see changes in the same order.

@@ -2,7 +2,7 @@
 //! after the other, the least important first.
 
 use bytes::Bytes;
-use gancho_domain::{Code, Failure, Next};
+use gancho_domain::{Code, Failure, NextStep};
 use gancho_store::Settlement;
 
 /// Returns the reductions, each with the name of the part left out, for the log.
@@ -25,10 +25,10 @@ fn without_exchange(whole: &Settlement) -> Settlement {
         attempt.request_headers = Bytes::new();
         attempt.response_headers = Bytes::new();
         attempt.response_body = Bytes::new();
-        attempt.failure = attempt.failure.as_ref().map(in_plain_words);
+        attempt.failure = attempt.failure.as_ref().map(with_plain_reason);
     }
-    if let Next::Dead(failure) = &whole.next {
-        reduced.next = Next::Dead(in_plain_words(failure));
+    if let NextStep::Dead(failure) = &whole.next {
+        reduced.next = NextStep::Dead(with_plain_reason(failure));
     }
     reduced
 }
@@ -38,9 +38,10 @@ fn without_exchange(whole: &Settlement) -> Settlement {
 fn without_attempt(whole: &Settlement) -> Settlement {
     let mut reduced = without_exchange(whole);
     let attempt = reduced.attempt.take();
-    if let (Next::Retry { .. }, Some(attempt)) = (&whole.next, attempt) {
+    if let (NextStep::Retry { .. }, Some(attempt)) = (&whole.next, attempt) {
         let code = attempt.failure.map_or(Code::UNSPECIFIED, |failure| failure.code().clone());
-        reduced.next = Next::Dead(Failure::new(code, "the attempt failed and could not be stored"));
+        reduced.next =
+            NextStep::Dead(Failure::new(code, "the attempt failed and could not be stored"));
     }
     reduced
 }
@@ -51,7 +52,7 @@ fn without_follow(mut whole: Settlement) -> Settlement {
 }
 
 /// Returns the same code, with a reason that any store can hold.
-fn in_plain_words(failure: &Failure) -> Failure {
+fn with_plain_reason(failure: &Failure) -> Failure {
     Failure::new(failure.code().clone(), "the reason could not be stored")
 }
 
@@ -60,17 +61,17 @@ fn in_plain_words(failure: &Failure) -> Failure {
 mod tests {
     use std::{sync::Arc, time::Duration};
 
-    use gancho_domain::{Attempt, Id, Kind, Parcel, Time};
+    use gancho_domain::{Attempt, Id, Parcel, ParcelKind, Time};
     use gancho_store::NewParcel;
 
     use super::*;
 
-    fn settlement(next: Next, follow: usize) -> Settlement {
+    fn settlement(next: NextStep, follow: usize) -> Settlement {
         let bytes = || Bytes::from_static(b"secret");
         let parcel = Parcel {
             id: Id::from_bits(3),
             tenant: Id::from_bits(1),
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "a.b".into(),
             subject: None,
             external_id: None,
@@ -111,10 +112,10 @@ mod tests {
 
     #[test]
     fn all_that_came_from_outside_is_left_out() {
-        let dead = Next::Dead(Failure::new(Code::http(500), "secret"));
+        let dead = NextStep::Dead(Failure::new(Code::http(500), "secret"));
         for (without, reduced) in reductions(&settlement(dead, 0)) {
             assert!(!format!("{reduced:?}").contains("secret"), "without {without}");
-            let Next::Dead(failure) = reduced.next else { panic!("what was decided stays") };
+            let NextStep::Dead(failure) = reduced.next else { panic!("what was decided stays") };
             assert_eq!(*failure.code(), Code::http(500));
         }
     }
@@ -122,19 +123,19 @@ mod tests {
     #[test]
     fn what_follows_is_kept_as_long_as_possible() {
         let kept = |(_, one): &(&str, Settlement)| (one.attempt.is_some(), one.follow.len());
-        let reduced = reductions(&settlement(Next::Delivered, 2));
+        let reduced = reductions(&settlement(NextStep::Delivered, 2));
         let kept: Vec<_> = reduced.iter().map(kept).collect();
         assert_eq!(kept, [(true, 2), (false, 2), (true, 0), (true, 0), (false, 0)]);
-        assert!(reduced.iter().all(|(_, one)| one.next == Next::Delivered));
-        assert_eq!(reductions(&settlement(Next::Delivered, 0)).len(), 2);
+        assert!(reduced.iter().all(|(_, one)| one.next == NextStep::Delivered));
+        assert_eq!(reductions(&settlement(NextStep::Delivered, 0)).len(), 2);
     }
 
     #[test]
     fn a_failed_attempt_that_is_not_counted_is_not_made_again() {
-        let retry = Next::Retry { due_at: Time::ZERO, planned_at: Time::ZERO };
+        let retry = NextStep::Retry { due_at: Time::ZERO, planned_at: Time::ZERO };
         let reduced = reductions(&settlement(retry.clone(), 0));
         assert_eq!(reduced[0].1.next, retry);
-        let Next::Dead(failure) = &reduced[1].1.next else { panic!("it is given up") };
+        let NextStep::Dead(failure) = &reduced[1].1.next else { panic!("it is given up") };
         assert_eq!(*failure.code(), Code::http(500));
     }
 }

@@ -15,9 +15,9 @@ const MAX_NAMES: usize = 20;
 
 /// Names of nodes that were declared dead, the newest last.
 #[derive(Default)]
-pub(crate) struct LostNames(Mutex<VecDeque<(Instant, String)>>);
+pub(crate) struct LostNodes(Mutex<VecDeque<(Instant, String)>>);
 
-impl LostNames {
+impl LostNodes {
     fn add(&self, names: &[String]) {
         let mut kept = self.0.lock();
         kept.extend(names.iter().map(|name| (Instant::now(), name.clone())));
@@ -62,7 +62,7 @@ impl Engine {
                 if rescued != RescueCounts::default() {
                     let RescueCounts { nodes, deliveries, given_up } = rescued;
                     self.lost_nodes.add(nodes as usize);
-                    let names = self.name_the_dead(nodes as usize).await.join(", ");
+                    let names = self.look_up_lost_nodes(nodes as usize).await.join(", ");
                     tracing::warn!(
                         nodes,
                         names,
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// Looks up the nodes that were declared dead last, and keeps their names.
-    async fn name_the_dead(&self, count: usize) -> Vec<String> {
+    async fn look_up_lost_nodes(&self, count: usize) -> Vec<String> {
         if count == 0 {
             return Vec::new();
         }

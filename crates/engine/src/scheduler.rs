@@ -1,6 +1,6 @@
 //! The queue of one lane: whose delivery goes next.
 //!
-//! Targets draw on one of the pools, by how they answer (`pool`, `standing`): a target that hangs
+//! Targets draw on one of the pools, by how they answer (`pool`, `history`): a target that hangs
 //! shares its pool with others of its kind and takes nothing from targets that answer promptly.
 //! Within a pool tenants take turns, three deliveries at most while others wait; within a tenant its
 //! targets take turns; within a target the first to come is the first to go. The next turn is of the tenant,
@@ -13,22 +13,22 @@
 //! delivery is found without looking at anyone who must wait, however many there are.
 //!
 //! **Invariant.** An attempt holds one of the lane's slots for no longer than [`pool::QUICK`], unless
-//! the lane's concurrency is a hard limit (`hard`).
+//! the lane's concurrency is a hard limit (`hard_limit`).
 //!
 //! Nothing here awaits, reads a clock or rolls dice, and no order depends on a hash.
 
 mod aging;
-mod behind;
+mod backlogs;
 mod claims;
 mod flights;
-mod hard;
+mod hard_limit;
+mod history;
 mod pausing;
 mod placing;
 mod pool;
 mod pools;
-mod ring;
+mod removable_queue;
 mod sharing;
-mod standing;
 mod target;
 mod tenant;
 #[cfg(test)]
@@ -45,7 +45,7 @@ use gancho_store::TargetId;
 
 pub use self::{
     flights::FlightId,
-    hard::HungFlights,
+    hard_limit::HungFlights,
     pausing::PauseSet,
     pool::{Pool, PoolLimit},
     target::{BreakerChange, Outcome},
@@ -53,9 +53,9 @@ pub use self::{
 };
 use self::{
     flights::{Flight, Flights},
-    hard::HardLane,
+    hard_limit::HardLane,
     pools::Pools,
-    sharing::{WholeLimits, own_part},
+    sharing::{FleetLimits, own_part},
     target::{Readiness, TargetLine},
     tenant::TenantLine,
 };
@@ -74,7 +74,7 @@ pub enum SlotPolicy {
     /// Slots are for attempts that have just begun. Targets share them by how fast they answer ([`pool`]).
     ByLatency,
     /// The concurrency bounds every attempt from its start to its end: a contract with the far side, as with a
-    /// mail server. Half of the slots is for targets that have proven themselves ([`hard`]).
+    /// mail server. Half of the slots is for targets that have proven themselves ([`hard_limit`]).
     Hard,
     /// The same, and every target may use every slot. For tests: this is what isolation prevents.
     HardUnsorted,
@@ -110,7 +110,7 @@ pub struct LaneLimits {
 impl LaneLimits {
     fn of_pool(&self, pool: Pool) -> PoolLimit {
         if self.policy.is_hard() {
-            hard::limit_of(pool, self)
+            hard_limit::limit_of(pool, self)
         } else {
             PoolLimit::of(pool, self.concurrency, self.max_jobs, self.max_bytes)
         }
@@ -120,7 +120,7 @@ impl LaneLimits {
 pub struct Scheduler<T> {
     /// This node's part of what was set.
     limits: LaneLimits,
-    whole: WholeLimits,
+    whole: FleetLimits,
     tenants: BTreeMap<TenantId, TenantLine>,
     targets: BTreeMap<Key, TargetLine<T>>,
     pools: Pools,
@@ -175,7 +175,7 @@ impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
         Self {
             limits,
-            whole: WholeLimits::of(&limits),
+            whole: FleetLimits::of(&limits),
             tenants: BTreeMap::new(),
             targets: BTreeMap::new(),
             pools: Pools::new(|pool| limits.of_pool(pool)),
@@ -369,7 +369,7 @@ impl<T> Scheduler<T> {
         if line.readiness(now) != Readiness::Open {
             return None;
         }
-        let cost = if self.limits.policy.is_hard() { EQUAL_COST } else { line.standing.cost() };
+        let cost = if self.limits.policy.is_hard() { EQUAL_COST } else { line.history.cost() };
         let (item, bytes) = line.take(now)?;
         let owner = self.tenants.get_mut(&key.0)?;
         let mine = owner.of_mut(pool);

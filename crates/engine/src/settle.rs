@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gancho_domain::Next;
+use gancho_domain::NextStep;
 use gancho_store::{AcceptOutcome, SettleOutcome, Settlement, StoreError};
 
 use crate::{
@@ -107,14 +107,14 @@ fn count(
 
 fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
     match &settlement.next {
-        Next::Delivered => {
+        NextStep::Delivered => {
             lane.counters.delivered.add(1);
             if let Some(attempt) = &settlement.attempt {
                 lane.timings.count_success(attempt.number);
             }
         }
-        Next::Dead(_) => lane.counters.dead.add(1),
-        Next::Retry { due_at, planned_at } => {
+        NextStep::Dead(_) => lane.counters.dead.add(1),
+        NextStep::Retry { due_at, planned_at } => {
             if settlement.attempt.is_some() {
                 lane.counters.retried.add(1);
                 lane.timings.backoff.add(planned_at.since(settlement.at));

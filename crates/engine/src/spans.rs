@@ -3,7 +3,7 @@
 //! A span is reported once the store has confirmed what it is about, from data that is at hand anyway:
 //! without a sink, spans cost nothing.
 
-use gancho_domain::{Attempt, Next, Parcel, Time};
+use gancho_domain::{Attempt, NextStep, Parcel, Time};
 use gancho_store::{AcceptOutcome, Job, NewParcel};
 
 use crate::Engine;
@@ -14,7 +14,7 @@ pub trait SpanSink: Send + Sync + 'static {
     fn accepted(&self, parcel: &Parcel, stored_at: Time);
 
     /// Reports that an attempt was made, from which `next` follows.
-    fn attempted(&self, job: &Job, attempt: &Attempt, next: &Next);
+    fn attempted(&self, job: &Job, attempt: &Attempt, next: &NextStep);
 
     fn counts(&self) -> SpanCounts;
 }
@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn trace_attempt(&self, job: &Job, attempt: Option<&Attempt>, next: &Next) {
+    pub(crate) fn trace_attempt(&self, job: &Job, attempt: Option<&Attempt>, next: &NextStep) {
         if let (Some(spans), Some(attempt)) = (&self.spans, attempt) {
             spans.attempted(job, attempt, next);
         }

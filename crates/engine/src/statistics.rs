@@ -18,8 +18,8 @@ pub(crate) mod roll_up;
 use std::collections::BTreeMap;
 
 use gancho_domain::{
-    AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, IdMap, Lane, Next, TenantId, Time,
-    fairness::PeriodShares,
+    AttemptFigures, DeliveryEnd, EndReason, Failure, Figures, IdMap, Lane, NextStep, TenantId,
+    Time, fairness::PeriodShares,
 };
 use gancho_store::{
     AcceptOutcome, Job, MinuteFigures, NewParcel, Placement, Series, Settlement, StatisticsStep,
@@ -36,8 +36,8 @@ const MAX_MINUTES: usize = 5;
 type MinuteKey = (u32, Time);
 
 /// The counts of one minute.
-struct Counts {
-    all: IdMap<Series, Count>,
+struct MinuteCounts {
+    all: IdMap<Series, SeriesFigures>,
     /// The shares of targets that are counted separately.
     shares: PeriodShares<TenantId>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct StatisticsRecorder {
 #[derive(Default)]
 struct Minutes {
     part: u32,
-    counts: BTreeMap<MinuteKey, Counts>,
+    counts: BTreeMap<MinuteKey, MinuteCounts>,
 }
 
 /// Whether a delivery ended because its endpoint, or its tenant with all endpoints, was deleted.
@@ -62,7 +62,7 @@ fn is_deletion(failure: &Failure) -> bool {
 }
 
 #[derive(Default)]
-struct Count {
+struct SeriesFigures {
     figures: Figures,
     /// Whether the figures changed since they were last written.
     is_changed: bool,
@@ -104,13 +104,13 @@ impl StatisticsRecorder {
         });
         let is_first_run = !job.is_replay && job.attempts_before == 0;
         let end = match &settlement.next {
-            Next::Delivered => Some(DeliveryEnd::Delivered {
+            NextStep::Delivered => Some(DeliveryEnd::Delivered {
                 after: is_first_run.then(|| settlement.ended_at().since(job.created_at)),
             }),
             // A delivery that ends because its endpoint or tenant was deleted is no failure.
-            Next::Dead(failure) if is_deletion(failure) => None,
-            Next::Dead(_) => Some(DeliveryEnd::Dead),
-            Next::Retry { .. } => None,
+            NextStep::Dead(failure) if is_deletion(failure) => None,
+            NextStep::Dead(_) => Some(DeliveryEnd::Dead),
+            NextStep::Retry { .. } => None,
         };
         if attempt.is_none() && end.is_none() {
             return;
@@ -125,7 +125,7 @@ impl StatisticsRecorder {
         for (key, counts) in &mut self.minutes.lock().counts {
             let counts = &mut counts.all;
             if counts.values().any(|count| count.is_changed) {
-                let take = |(series, count): (&Series, &mut Count)| {
+                let take = |(series, count): (&Series, &mut SeriesFigures)| {
                     (*series, count.figures, std::mem::take(&mut count.is_changed))
                 };
                 changed.push((*key, counts.iter_mut().map(take).collect::<Vec<_>>()));
@@ -158,7 +158,7 @@ impl StatisticsRecorder {
 
 impl Minutes {
     /// Returns the counts of the current minute.
-    fn at(&mut self, now: Time) -> &mut Counts {
+    fn at(&mut self, now: Time) -> &mut MinuteCounts {
         let minute = StatisticsStep::Minute.floor(now);
         let newest = self.counts.last_key_value().map(|(key, _)| *key);
         let is_back = newest.is_some_and(|(part, newest)| part == self.part && minute < newest);
@@ -172,20 +172,22 @@ impl Minutes {
         let before = newest.and_then(|newest| self.counts.get(&newest));
         let owners = before.map_or(0, |before| before.shares.owners());
         let shares = || PeriodShares::after(owners, MAX_SERIES);
-        self.counts.entry(key).or_insert_with(|| Counts { all: IdMap::default(), shares: shares() })
+        self.counts
+            .entry(key)
+            .or_insert_with(|| MinuteCounts { all: IdMap::default(), shares: shares() })
     }
 }
 
 /// Returns the figures to count in: of the target or, if there are too many targets, of its tenant or the
 /// gateway.
-fn figures(counts: &mut Counts, series: Series) -> &mut Figures {
+fn figures(counts: &mut MinuteCounts, series: Series) -> &mut Figures {
     let series = counts.series_to_count(series);
     let count = counts.all.entry(series).or_default();
     count.is_changed = true;
     &mut count.figures
 }
 
-impl Counts {
+impl MinuteCounts {
     fn series_to_count(&mut self, series: Series) -> Series {
         let Some(tenant) = series.tenant() else { return series };
         if self.all.contains_key(&series) || self.shares.take(tenant) {

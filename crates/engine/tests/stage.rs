@@ -11,10 +11,10 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Clock, Code, DeliveryId, EndpointId, Failure, IdMaker, Kind, Lane, Next, Parcel, RetryPlan,
-    SeededRandom, TenantId, TenantScope, Time, Verdict,
+    Clock, Code, DeliveryId, EndpointId, Failure, IdMaker, Lane, NextStep, Parcel, ParcelKind,
+    RetryPlan, SeededRandom, TenantId, TenantScope, Time, Verdict,
 };
-use gancho_engine::{AttemptResult, Carrier, Cut, Engine, EngineSetup, LaneSetup, Terms};
+use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Preemption, Terms};
 use gancho_store::{
     Accept, AcceptOutcome, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId,
     Placement, Store, StoreError,
@@ -59,7 +59,7 @@ impl Carrier for Actor {
         Terms::of(self.plan.clone())
     }
 
-    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Preemption) -> AttemptResult {
         self.calls.lock().push((job.delivery, attempt));
         let failure = |code| Failure::new(code, "as told");
         let verdict = match (self.script)(job, attempt) {
@@ -84,14 +84,14 @@ impl Carrier for Actor {
         &self,
         _: &Job,
         _: &AttemptResult,
-        next: &Next,
+        next: &NextStep,
         _: Time,
     ) -> Result<Vec<NewParcel>, StoreError> {
         if self.follow_refusals.load(Ordering::Relaxed) > 0 {
             self.follow_refusals.fetch_sub(1, Ordering::Relaxed);
             return Err(StoreError::Unavailable("as told".into()));
         }
-        let is_delivered = *next == Next::Delivered;
+        let is_delivered = *next == NextStep::Delivered;
         Ok(if is_delivered { std::mem::take(&mut *self.follow.lock()) } else { vec![] })
     }
 }
@@ -138,7 +138,7 @@ impl Stage {
         let parcel = Parcel {
             id: self.ids.make(),
             tenant: TENANT,
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "a.b".into(),
             subject: None,
             external_id: None,

@@ -10,7 +10,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{ReceiptId, Time};
-use gancho_store::{Collection, Document, Expect, Result, StoreError};
+use gancho_store::{Collection, Document, Precondition, Result, StoreError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -224,10 +224,10 @@ impl RejectionDocument {
     }
 }
 
-fn read(document: Option<Document>) -> Result<(ActivityDocument, Expect)> {
+fn read(document: Option<Document>) -> Result<(ActivityDocument, Precondition)> {
     let Some(document) = document else {
-        return Ok((ActivityDocument::default(), Expect::Nothing));
+        return Ok((ActivityDocument::default(), Precondition::Nothing));
     };
     let stored = crate::registry::parse_document(&document)?;
-    Ok((stored, Expect::Version(document.version)))
+    Ok((stored, Precondition::Version(document.version)))
 }

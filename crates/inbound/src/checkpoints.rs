@@ -22,7 +22,7 @@ use std::{
 use bytes::Bytes;
 use gancho_domain::Clock;
 use gancho_ledger::{AuditError, Checkpoint, CheckpointError, Hash, Head, Tree};
-use gancho_store::{Collection, Expect, Store, StoreError};
+use gancho_store::{Collection, Precondition, Store, StoreError};
 use thiserror::Error;
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -203,7 +203,9 @@ impl Checkpointer {
         // The file comes first: anyone who can change the ledger can change the checkpoints in the store too.
         files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
-        self.store.put_document(COLLECTION, &name, Bytes::from(note), Expect::Nothing).await?;
+        self.store
+            .put_document(COLLECTION, &name, Bytes::from(note), Precondition::Nothing)
+            .await?;
         walked.newest = Some(checkpoint.clone());
         Ok(Some(checkpoint))
     }
@@ -240,7 +242,7 @@ impl Checkpointer {
         })
     }
 
-    pub async fn standing(&self) -> Result<LedgerStatus, CheckpointerError> {
+    pub async fn status(&self) -> Result<LedgerStatus, CheckpointerError> {
         let size = self.store.ledger_size().await?;
         let in_store = newest::in_store(&*self.store, &self.keys, size).await?;
         let walked = self.walked.lock().await;
@@ -329,7 +331,7 @@ impl Checkpointer {
             tokio::time::sleep(breath).await;
         }
         match walked.furthest() {
-            None => self.still_there(walked).await,
+            None => self.check_walked_lines(walked).await,
             Some(furthest) => Err(AuditError::Short {
                 found: walked.head.number,
                 size: furthest.size,
@@ -340,7 +342,7 @@ impl Checkpointer {
     }
 
     /// Checks that the walked lines still exist. A store that was restored while the process ran has fewer.
-    async fn still_there(&self, walked: &WalkState) -> Result<(), CheckpointerError> {
+    async fn check_walked_lines(&self, walked: &WalkState) -> Result<(), CheckpointerError> {
         let found = self.store.ledger_size().await?;
         if found < walked.head.number {
             let (size, made_at) = (walked.head.number, self.clock.now().to_string());

@@ -55,7 +55,7 @@ impl Add for Counts {
 }
 
 impl Counts {
-    fn beyond(self, saved: Self) -> Self {
+    fn minus(self, saved: Self) -> Self {
         Self {
             received: self.received.saturating_sub(saved.received),
             repeats: self.repeats.saturating_sub(saved.repeats),
@@ -74,28 +74,28 @@ impl PartnerCounters {
     }
 
     fn unsaved(&self) -> Counts {
-        self.counts().beyond(*self.saved.lock())
+        self.counts().minus(*self.saved.lock())
     }
 }
 
 impl Counters {
-    pub(crate) fn received(&self, partner: &str) {
+    pub(crate) fn count_receipt(&self, partner: &str) {
         add(&self.of(partner).received);
     }
 
-    pub(crate) fn repeated(&self, partner: &str) {
+    pub(crate) fn count_repeat(&self, partner: &str) {
         add(&self.of(partner).repeats);
     }
 
-    pub(crate) fn clashed(&self, partner: &str) {
+    pub(crate) fn count_clash(&self, partner: &str) {
         add(&self.of(partner).clashes);
     }
 
-    pub(crate) fn denied(&self, reason: Reason) {
+    pub(crate) fn count_denial(&self, reason: Reason) {
         add(&self.denied[reason.index()]);
     }
 
-    pub(crate) fn greeted(&self) {
+    pub(crate) fn count_greeting(&self) {
         add(&self.greetings);
     }
 

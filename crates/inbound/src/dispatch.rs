@@ -10,9 +10,9 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, ReceiptLabel, Time, Verdict};
 use gancho_egress::{Client, add_signed, carried, header_record, header_value, hops};
-use gancho_engine::{AttemptResult, Carrier, Cut, Terms, retry_read};
+use gancho_engine::{AttemptResult, Carrier, Preemption, Terms, retry_read};
 use gancho_store::Job;
-use gancho_wire::{Profile, Sending, sign};
+use gancho_wire::{AttemptMetadata, Profile, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use tokio::time::Instant;
 use url::Url;
@@ -20,7 +20,7 @@ use url::Url;
 use crate::{
     Sources,
     internal_target::{InternalSink, InternalSinkError, InternalTarget},
-    registry::{PreparedSource, To},
+    registry::{PreparedSource, TargetAddress},
 };
 
 /// The body does not match the schema. Not retried.
@@ -67,7 +67,7 @@ impl Carrier for DispatchCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Preemption) -> AttemptResult {
         let read = || self.sources.of_tenant(job.tenant);
         let source = match retry_read(read).await {
             Ok(Some(source)) => source,
@@ -87,8 +87,10 @@ impl Carrier for DispatchCarrier {
                 Err(error) => internal_failure(error.to_string()),
                 Ok(errors) => match (errors.first(), &target.to) {
                     (Some(first), _) => AttemptResult::never(misfit(first)),
-                    (None, To::Url(url)) => self.post(job, attempt, &source, url).await,
-                    (None, To::InternalSink(target)) => self.hand_over(job, *target).await,
+                    (None, TargetAddress::Url(url)) => self.post(job, attempt, &source, url).await,
+                    (None, TargetAddress::InternalSink(target)) => {
+                        self.hand_over(job, *target).await
+                    }
                 },
             },
         };
@@ -143,7 +145,7 @@ impl DispatchCarrier {
         let receipt: ReceiptId = job.parcel.id.cast();
         let receipt = receipt.to_string();
         let label = ReceiptLabel::read(&job.parcel.event_type);
-        let sending = Sending {
+        let sending = AttemptMetadata {
             event_id: &receipt,
             endpoint_id: label.partner,
             event_type: label.partner,

@@ -8,7 +8,7 @@ use crate::preset::Preset;
 
 /// Returns the body for display. `preset` is the source's; `None` if the source was deleted, and then it may
 /// have been any.
-pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {
+pub fn for_display(preset: Option<&Preset>, body: &Bytes) -> Bytes {
     match preset {
         None | Some(Preset::Microsoft) => {
             without_client_state(body).unwrap_or_else(|| body.clone())
@@ -39,13 +39,13 @@ mod tests {
     fn only_what_is_secret_is_masked() {
         let graph = Bytes::from_static(br#"{"value":[{"clientState":"hush","n":1},{"n":2}]}"#);
         let masked = r#"{"value":[{"clientState":"••••","n":1},{"n":2}]}"#;
-        assert_eq!(shown(Some(&Preset::Microsoft), &graph), masked);
-        assert_eq!(shown(None, &graph), masked);
-        assert_eq!(shown(Some(&Preset::Partner), &graph), graph);
+        assert_eq!(for_display(Some(&Preset::Microsoft), &graph), masked);
+        assert_eq!(for_display(None, &graph), masked);
+        assert_eq!(for_display(Some(&Preset::Partner), &graph), graph);
         for body in [r#"{"b": 2.00, "a":1}"#, r#"{"value": 7}"#, "[ 1 ]", "not JSON"] {
             let body = Bytes::from(body);
             for preset in [None, Some(&Preset::Microsoft)] {
-                assert_eq!(shown(preset, &body), body);
+                assert_eq!(for_display(preset, &body), body);
             }
         }
     }

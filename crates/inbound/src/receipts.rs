@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use gancho_domain::{
-    EventId, IdMaker, Kind, Lane, ReceiptId, ReceiptLabel, State, Status, TenantScope, Time,
+    EventId, IdMaker, Lane, ParcelKind, ReceiptId, ReceiptLabel, State, Status, TenantScope, Time,
 };
 use gancho_store::{
     DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow, EventView,
@@ -168,7 +168,7 @@ impl Receipts {
 
     async fn view(&self, scope: TenantScope, id: ReceiptId) -> Result<Option<EventView>> {
         let view = self.store.event(scope, id.cast()).await?;
-        Ok(view.filter(|view| view.parcel.kind == Kind::Receipt))
+        Ok(view.filter(|view| view.parcel.kind == ParcelKind::Receipt))
     }
 
     /// Returns a page of receipts, newest first. A page may have fewer receipts than requested and still have
@@ -192,7 +192,7 @@ impl Receipts {
         page: PageRequest,
     ) -> Result<Page<Receipt>> {
         let filter = EventFilter {
-            kind: Kind::Receipt,
+            kind: ParcelKind::Receipt,
             external_id: filter.event_id,
             since: filter.since,
             until: filter.until,

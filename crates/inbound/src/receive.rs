@@ -25,16 +25,16 @@ use tracing::instrument;
 
 use self::{
     accept::{AcceptedReceipt, Parts},
-    policy::{Bits, Decision},
+    policy::{Decision, PolicyInput},
     policy_sign::policy_sign,
-    reject::Interrupt,
+    reject::EarlyReply,
     verify::VerifiedMessage,
 };
 use crate::{
-    Inbound, Partner, ReceivedRequest, RequestRecord, Verb,
+    Inbound, Partner, ReceivedRequest, RequestMethod, RequestRecord,
     dispatch::misfit,
     outcome::{Acceptance, Outcome, Reason, ReceiveError},
-    registry::{Lookup, PreparedSource},
+    registry::{PreparedSource, SourceLookup},
 };
 
 impl Inbound {
@@ -56,7 +56,7 @@ impl Inbound {
         source: &Arc<PreparedSource>,
         request: &ReceivedRequest,
         now: Time,
-    ) -> Result<Acceptance, Interrupt> {
+    ) -> Result<Acceptance, EarlyReply> {
         self.greet(source, request, now)?;
         let parts = {
             let message = self.verify(source, request, now).await?;
@@ -74,16 +74,16 @@ impl Inbound {
         &self,
         request: &ReceivedRequest,
         now: Time,
-    ) -> Result<Arc<PreparedSource>, Interrupt> {
+    ) -> Result<Arc<PreparedSource>, EarlyReply> {
         preconditions::check_size(request, &self.limits)?;
         if let Some(reply) = handshake::for_anyone(request) {
-            return Err(Interrupt::Reply(reply));
+            return Err(EarlyReply::Reply(reply));
         }
         let found = self.sources.find(&request.partner).await;
         match found.map_err(|error| ReceiveError::store(&error))? {
-            Lookup::Source(source) => Ok(source),
-            Lookup::Nobody => Err(self.unknown(request, now).into()),
-            Lookup::Unusable(_) => Err(ReceiveError::unusable().into()),
+            SourceLookup::Source(source) => Ok(source),
+            SourceLookup::Nobody => Err(self.unknown(request, now).into()),
+            SourceLookup::Unusable(_) => Err(ReceiveError::unusable().into()),
         }
     }
 
@@ -94,11 +94,11 @@ impl Inbound {
         source: &PreparedSource,
         request: &ReceivedRequest,
         now: Time,
-    ) -> Result<(), Interrupt> {
+    ) -> Result<(), EarlyReply> {
         match handshake::unsigned(source, request) {
-            Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
+            Some(Ok(reply)) => Err(EarlyReply::Reply(reply)),
             Some(Err(error)) => Err(self.as_unknown(error, source, request, now).into()),
-            None if request.verb == Verb::Get => {
+            None if request.verb == RequestMethod::Get => {
                 Err(ReceiveError::unproven(Reason::Handshake).into())
             }
             None => Ok(()),
@@ -116,7 +116,7 @@ impl Inbound {
         let verified = self.verifier.verify(source, request, now).await;
         let message = verified.map_err(|error| self.as_unknown(error, source, request, now))?;
         if !message.is_json_by_itself() {
-            preconditions::only_json(media)?;
+            preconditions::require_json(media)?;
         }
         Ok(message)
     }
@@ -132,7 +132,7 @@ impl Inbound {
             }
             None => Ok(()),
         };
-        let bits = Bits { verified: true, rate_ok: within.is_ok() };
+        let bits = PolicyInput { verified: true, rate_ok: within.is_ok() };
         match (self.policy.pack().decide(bits), within) {
             (Decision::Allow, _) => Ok(()),
             (Decision::Deny, Err(wait)) => {
@@ -152,9 +152,9 @@ impl Inbound {
         message: &VerifiedMessage<'_>,
         request: &ReceivedRequest,
         now: Time,
-    ) -> Result<(), Interrupt> {
+    ) -> Result<(), EarlyReply> {
         match handshake::signed(&self.verifier, message, request, now).await {
-            Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
+            Some(Ok(reply)) => Err(EarlyReply::Reply(reply)),
             Some(Err(error)) => Err(error.into()),
             None => Ok(()),
         }
@@ -191,13 +191,13 @@ impl Inbound {
 
     fn count(&self, partner: &Partner, accepted: AcceptedReceipt) {
         if accepted.is_repeat {
-            self.counters.repeated(partner.as_str());
+            self.counters.count_repeat(partner.as_str());
             return;
         }
-        self.counters.received(partner.as_str());
+        self.counters.count_receipt(partner.as_str());
         if let Some(first) = accepted.clashes_with {
             let receipt = accepted.receipt;
-            self.counters.clashed(partner.as_str());
+            self.counters.count_clash(partner.as_str());
             tracing::warn!(%partner, %receipt, %first, "event id reused with a different body; stored as a dead letter");
         }
     }

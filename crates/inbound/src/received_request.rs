@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
+pub enum RequestMethod {
     Post,
     /// Some senders use GET for their handshake.
     Get,
@@ -12,7 +12,7 @@ pub enum Verb {
 
 #[derive(Debug, Clone)]
 pub struct ReceivedRequest {
-    pub verb: Verb,
+    pub verb: RequestMethod,
     /// The name in the path, decoded.
     pub partner: String,
     /// The part after the `?`.
@@ -28,7 +28,7 @@ pub struct ReceivedRequest {
 impl ReceivedRequest {
     pub fn post(partner: impl Into<String>, headers: HeaderMap, body: impl Into<Bytes>) -> Self {
         Self {
-            verb: Verb::Post,
+            verb: RequestMethod::Post,
             partner: partner.into(),
             query: None,
             headers,

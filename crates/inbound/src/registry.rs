@@ -13,7 +13,7 @@ use gancho_egress::Hops;
 use gancho_store::{Collection, Document, ReadCache, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 
-pub use self::prepared_source::{PreparedKey, PreparedSource, ProofKeys, Target, To};
+pub use self::prepared_source::{PreparedKey, PreparedSource, ProofKeys, Target, TargetAddress};
 use crate::{
     Source, SourceKey,
     source::{DEFAULT_TARGET, ON_DELETED, ON_KEYS, ON_SOURCES},
@@ -50,7 +50,7 @@ pub struct SourceSet {
     unusable: HashMap<Box<str>, String>,
 }
 
-pub enum Lookup {
+pub enum SourceLookup {
     Source(Arc<PreparedSource>),
     Nobody,
     /// It exists but is unusable on this node, for this reason.
@@ -83,7 +83,7 @@ impl Sources {
         self.known.get((), |before| async { self.read(before).await.map(Arc::new) }).await
     }
 
-    pub async fn find(&self, partner: &str) -> Result<Lookup> {
+    pub async fn find(&self, partner: &str) -> Result<SourceLookup> {
         Ok(self.all().await?.find(partner))
     }
 
@@ -191,11 +191,11 @@ pub(crate) async fn documents(store: &dyn Store, on: Collection) -> Result<Vec<D
 }
 
 impl SourceSet {
-    pub fn find(&self, partner: &str) -> Lookup {
+    pub fn find(&self, partner: &str) -> SourceLookup {
         match (self.by_partner.get(partner), self.unusable.get(partner)) {
-            (Some(prepared_source), _) => Lookup::Source(prepared_source.clone()),
-            (None, Some(why)) => Lookup::Unusable(why.clone()),
-            (None, None) => Lookup::Nobody,
+            (Some(prepared_source), _) => SourceLookup::Source(prepared_source.clone()),
+            (None, Some(why)) => SourceLookup::Unusable(why.clone()),
+            (None, None) => SourceLookup::Nobody,
         }
     }
 

@@ -61,15 +61,15 @@ pub struct Rejection {
 }
 
 #[derive(Default)]
-pub struct Rejections(Mutex<Lists>);
+pub struct Rejections(Mutex<RejectionLists>);
 
 #[derive(Default)]
-struct Lists {
-    by_partner: BTreeMap<Box<str>, List>,
+struct RejectionLists {
+    by_partner: BTreeMap<Box<str>, RejectionList>,
 }
 
 #[derive(Default)]
-struct List {
+struct RejectionList {
     rejections: VecDeque<Rejection>,
     noted: Gcra,
     /// How many of the newest rejections are not stored yet.
@@ -103,7 +103,7 @@ impl Rejections {
             status,
             reason,
             detail,
-            headers: shown(source, request),
+            headers: shown_headers(source, request),
             size: request.body.len(),
         });
     }
@@ -138,7 +138,10 @@ impl Rejections {
     }
 }
 
-fn shown(source: Option<&PreparedSource>, request: &ReceivedRequest) -> Vec<(String, String)> {
+fn shown_headers(
+    source: Option<&PreparedSource>,
+    request: &ReceivedRequest,
+) -> Vec<(String, String)> {
     let is_shown = |name: &str| match source.map(|ready| &ready.proving) {
         Some(ProofKeys::Signature { recipe, .. }) => {
             let by_recipe = recipe.header_names().any(|known| known.eq_ignore_ascii_case(name));

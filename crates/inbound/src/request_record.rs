@@ -10,7 +10,7 @@ use http::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ReceivedRequest, Verb,
+    ReceivedRequest, RequestMethod,
     registry::{PreparedSource, ProofKeys},
     rejections::cut,
 };
@@ -49,8 +49,8 @@ impl RequestRecord {
             _ => None,
         };
         let method = match request.verb {
-            Verb::Post => "POST",
-            Verb::Get => "GET",
+            RequestMethod::Post => "POST",
+            RequestMethod::Get => "GET",
         };
         let mut room = MAX_BYTES;
         let mut headers = Vec::with_capacity(request.headers.len().min(MAX_HEADERS));

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{
     Inbound, Outcome, ReceivedRequest,
-    registry::{Lookup, PreparedKey, PreparedSource, ProofKeys},
+    registry::{PreparedKey, PreparedSource, ProofKeys, SourceLookup},
     source::KeyScheme,
     sources::seal,
 };
@@ -48,9 +48,9 @@ impl Inbound {
         body: Option<Bytes>,
     ) -> Result<Simulation, SimulateError> {
         let source = match self.sources.find(partner).await? {
-            Lookup::Source(source) => source,
-            Lookup::Nobody => return Err(SimulateError::UnknownPartner),
-            Lookup::Unusable(why) => return Err(SimulateError::Unusable(why)),
+            SourceLookup::Source(source) => source,
+            SourceLookup::Nobody => return Err(SimulateError::UnknownPartner),
+            SourceLookup::Unusable(why) => return Err(SimulateError::Unusable(why)),
         };
         let id: gancho_domain::EventId = self.ids.make();
         let id = id.to_string();

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 pub use self::hosts::SnsHosts;
 use self::{
     certificates::{CertificateError, Certificates},
-    message::{Kind, Message},
+    message::{Message, MessageType},
 };
 use crate::outcome::{Reason, ReceiveError};
 
@@ -51,7 +51,7 @@ pub struct Topics {
 /// A message with Amazon's signature and a topic of the source. Only [`Sns::prove`] constructs one.
 #[derive(Debug)]
 pub struct VerifiedSnsMessage {
-    pub kind: Kind,
+    pub kind: MessageType,
     pub message_id: String,
     pub topic: String,
     subscribe_url: Option<String>,
@@ -107,12 +107,14 @@ impl Sns {
             signature.map_err(|_| refused(Reason::MalformedSignature, "not valid base64"))?;
         let url = self.hosts.certificate(&message.signing_cert_url);
         let url = url.map_err(|why| {
-            refused(Reason::Certificate, format!("{why}: {}", shown(&message.signing_cert_url)))
+            refused(Reason::Certificate, format!("{why}: {}", sanitized(&message.signing_cert_url)))
         })?;
         let certificate =
             self.certificates.get(&url, &topics.fetched, now).await.map_err(|no| match no {
                 CertificateError::Refused(why) => refused(Reason::Certificate, why),
-                CertificateError::Away(why) => away(Reason::CertificateAway, why),
+                CertificateError::Away(why) => {
+                    verification_unavailable(Reason::CertificateAway, why)
+                }
             })?;
         certificate.check_dates(now).map_err(|why| refused(Reason::Certificate, why))?;
         let base = message.base();
@@ -139,21 +141,21 @@ fn refused(reason: Reason, why: impl Into<String>) -> ReceiveError {
 }
 
 /// Returns a 5xx response, because SNS retries only after one.
-fn away(reason: Reason, why: impl Into<String>) -> ReceiveError {
+fn verification_unavailable(reason: Reason, why: impl Into<String>) -> ReceiveError {
     let detail = "the message could not be verified at the moment: send it again";
     let denied = ReceiveError::new(503, "unavailable", reason, detail).noted(why);
     ReceiveError { retry_after: Some(Duration::from_secs(5)), ..denied }
 }
 
 /// Returns the response if SNS is not configured. Only senders that know a topic of the source get it.
-pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> ReceiveError {
+pub(crate) fn unconfigured(topics: &Topics, body: &[u8]) -> ReceiveError {
     if !Message::read(body).is_ok_and(|message| topics.arns.contains(&message.topic_arn)) {
         return refused(Reason::Topic, "the topic is not listed in the source");
     }
-    away(Reason::CertificateAway, "SNS is not configured on this gateway")
+    verification_unavailable(Reason::CertificateAway, "SNS is not configured on this gateway")
 }
 
 /// Shortens text from an unverified sender.
-fn shown(text: &str) -> String {
+fn sanitized(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(200).collect()
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use gancho_domain::{Clock, FieldError, IdMaker, TenantId, field_error::joined};
 use gancho_egress::Client;
-use gancho_store::{Expect, Store, StoreError};
+use gancho_store::{Precondition, Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
 use thiserror::Error;
 
@@ -78,7 +78,12 @@ impl SourceService {
         self.clear_keys(&source.partner).await?;
         let written = self
             .store
-            .put_document(ON_SOURCES, source.partner.as_str(), body(&source)?, Expect::Nothing)
+            .put_document(
+                ON_SOURCES,
+                source.partner.as_str(),
+                body(&source)?,
+                Precondition::Nothing,
+            )
             .await?;
         self.sources.forget();
         match written {
@@ -162,7 +167,9 @@ impl SourceService {
         }
         if let Ok((source, _)) = self.read(partner).await {
             let (tenant, name) = (source.tenant().to_string(), partner.to_string());
-            self.store.put_document(ON_DELETED, &tenant, name.into(), Expect::Anything).await?;
+            self.store
+                .put_document(ON_DELETED, &tenant, name.into(), Precondition::Anything)
+                .await?;
             activity::forget(&*self.store, &source).await?;
         }
         let was_there = self.store.delete_document(ON_SOURCES, partner.as_str()).await?;
@@ -191,7 +198,7 @@ impl SourceService {
     }
 
     async fn write(&self, source: &Source, version: u64) -> Result<bool, SourceError> {
-        let expect = Expect::Version(version);
+        let expect = Precondition::Version(version);
         let written = self
             .store
             .put_document(ON_SOURCES, source.partner.as_str(), body(source)?, expect)

@@ -22,6 +22,6 @@ pub use audit::{Audit, AuditError};
 pub use chain::{Head, Line};
 pub use checkpoint::{Checkpoint, CheckpointError, Signer, Verifier};
 pub use hash::Hash;
-pub use proof::{Consistency, Inclusion};
+pub use proof::{ConsistencyProof, InclusionProof};
 pub use prover::Prover;
 pub use tree::Tree;

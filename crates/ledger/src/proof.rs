@@ -8,7 +8,7 @@ use crate::{
 
 /// Proof that a line is in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inclusion {
+pub struct InclusionProof {
     /// The line's number, from 1.
     pub number: u64,
     /// The number of lines in the tree.
@@ -17,7 +17,7 @@ pub struct Inclusion {
     pub path: Vec<Hash>,
 }
 
-impl Inclusion {
+impl InclusionProof {
     /// Makes a proof; `None` if the line is not among the leaves.
     pub fn make(leaves: &[Hash], number: u64) -> Option<Self> {
         let place = number.checked_sub(1)?;
@@ -73,13 +73,13 @@ fn fold<'a>(
 
 /// Proof that a later tree extends an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consistency {
+pub struct ConsistencyProof {
     pub old_size: u64,
     pub new_size: u64,
     pub path: Vec<Hash>,
 }
 
-impl Consistency {
+impl ConsistencyProof {
     /// Proves that the tree over all leaves extends the tree over the first `old_size` leaves.
     pub fn make(leaves: &[Hash], old_size: u64) -> Option<Self> {
         let new_size = leaves.len() as u64;
@@ -166,7 +166,7 @@ mod tests {
             let leaves = leaves(size);
             let root = root_of(&leaves);
             for number in 1..=size {
-                let proof = Inclusion::make(&leaves, number).unwrap();
+                let proof = InclusionProof::make(&leaves, number).unwrap();
                 assert_eq!(proof.root(leaves[number as usize - 1]), Some(root), "{number}/{size}");
                 let other = Hash::of_leaf(b"another");
                 assert_ne!(proof.root(other), Some(root));
@@ -174,12 +174,12 @@ mod tests {
                 long.path.push(other);
                 assert_eq!(long.root(leaves[number as usize - 1]), None);
                 if size > 1 {
-                    let moved = Inclusion { number: number % size + 1, ..proof };
+                    let moved = InclusionProof { number: number % size + 1, ..proof };
                     assert_ne!(moved.root(leaves[number as usize - 1]), Some(root));
                 }
             }
-            assert_eq!(Inclusion::make(&leaves, 0), None);
-            assert_eq!(Inclusion::make(&leaves, size + 1), None);
+            assert_eq!(InclusionProof::make(&leaves, 0), None);
+            assert_eq!(InclusionProof::make(&leaves, size + 1), None);
         }
     }
 
@@ -190,14 +190,14 @@ mod tests {
             let new = root_of(&leaves);
             for old_size in 0..=size {
                 let old = root_of(&leaves[..old_size as usize]);
-                let proof = Consistency::make(&leaves, old_size).unwrap();
+                let proof = ConsistencyProof::make(&leaves, old_size).unwrap();
                 assert!(proof.holds(old, new), "{old_size}/{size}");
                 assert!(!proof.holds(Hash::of_leaf(b"another"), new));
                 if old_size > 0 {
                     assert!(!proof.holds(old, Hash::of_leaf(b"another")));
                 }
             }
-            assert_eq!(Consistency::make(&leaves, size + 1), None);
+            assert_eq!(ConsistencyProof::make(&leaves, size + 1), None);
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let old = root_of(&honest[..11]);
         let mut forged = honest.clone();
         forged[3] = Hash::of_leaf(b"forged");
-        let proof = Consistency::make(&forged, 11).unwrap();
+        let proof = ConsistencyProof::make(&forged, 11).unwrap();
         assert!(!proof.holds(old, root_of(&forged)));
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::{
     hash::Hash,
-    proof::Inclusion,
+    proof::InclusionProof,
     tree::{Tree, split},
 };
 
@@ -48,8 +48,8 @@ impl Prover {
     }
 
     /// Returns the proof; `None` if leaves are missing.
-    pub fn finish(self) -> Option<Inclusion> {
-        (self.seen >= self.size).then(|| Inclusion {
+    pub fn finish(self) -> Option<InclusionProof> {
+        (self.seen >= self.size).then(|| InclusionProof {
             number: self.number,
             size: self.size,
             path: self.beside.iter().map(|(_, tree)| tree.root()).collect(),
@@ -83,7 +83,7 @@ mod tests {
                 for leaf in &leaves {
                     prover.push(*leaf);
                 }
-                let whole = Inclusion::make(&leaves[..size], number);
+                let whole = InclusionProof::make(&leaves[..size], number);
                 assert_eq!(prover.finish(), whole, "{number}/{size}");
             }
         }

@@ -9,8 +9,10 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict, mask};
-use gancho_engine::{AttemptResult, Carrier, Cut, Terms, retry_read};
+use gancho_domain::{
+    Clock, Failure, IdMaker, NextStep, RetryPlan, TenantScope, Time, Verdict, mask,
+};
+use gancho_engine::{AttemptResult, Carrier, Preemption, Terms, retry_read};
 use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel, Result};
 
@@ -20,7 +22,7 @@ use crate::{
     classify::{Classification, classify},
     email::outbox_id,
     events::{self, EmailEvent, EventContext},
-    message::{self, Stamp},
+    message::{self, MessageMetadata},
     outbox::read,
 };
 
@@ -45,7 +47,7 @@ impl Carrier for MailCarrier {
         Terms { plan: self.plan.clone(), max_in_flight, rate: limit.rate }
     }
 
-    async fn carry(&self, job: &Job, _attempt: u32, cut: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, _attempt: u32, preemption: &Preemption) -> AttemptResult {
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
             Err(error) => {
@@ -69,7 +71,7 @@ impl Carrier for MailCarrier {
             Ok(None) => {}
         }
         match self.letter(job, email) {
-            Ok(letter) => self.hand_over(&letter, cut).await,
+            Ok(letter) => self.hand_over(&letter, preemption).await,
             Err(why) => {
                 let why = format!("could not build the e-mail: {why}");
                 AttemptResult::never(FailureCode::InvalidContent.failure(why))
@@ -81,7 +83,7 @@ impl Carrier for MailCarrier {
         &self,
         job: &Job,
         carried: &AttemptResult,
-        next: &Next,
+        next: &NextStep,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
         self.notice(job, carried, next, at).await.map(|parcel| vec![parcel])
@@ -96,7 +98,7 @@ impl MailCarrier {
     fn letter(&self, job: &Job, email: Email) -> Result<OutgoingMessage, String> {
         let id = outbox_id(&job.parcel);
         let domain = self.message_id_domain.as_deref().unwrap_or_else(|| email.from.domain());
-        let stamp = Stamp { id, tenant: job.tenant, accepted_at: job.parcel.created_at };
+        let stamp = MessageMetadata { id, tenant: job.tenant, accepted_at: job.parcel.created_at };
         Ok(OutgoingMessage {
             id,
             tenant: job.tenant,
@@ -108,8 +110,8 @@ impl MailCarrier {
         })
     }
 
-    async fn hand_over(&self, letter: &OutgoingMessage, cut: &Cut) -> AttemptResult {
-        if cut.is_requested() {
+    async fn hand_over(&self, letter: &OutgoingMessage, preemption: &Preemption) -> AttemptResult {
+        if preemption.is_requested() {
             // The store was slow; the mail server was not asked.
             let why = "the e-mail waited for the store, and others waited for its slot";
             return AttemptResult::deferred(FailureCode::InternalError.failure(why));
@@ -117,8 +119,8 @@ impl MailCarrier {
         let started = Instant::now();
         let sent = tokio::select! {
             biased;
-            sent = self.transport.send(letter, cut) => sent,
-            () = cut.requested() => Err(TransportError::CutShort),
+            sent = self.transport.send(letter, preemption) => sent,
+            () = preemption.requested() => Err(TransportError::CutShort),
         };
         let latency = started.elapsed();
         let mut carried = match sent {
@@ -144,7 +146,7 @@ impl MailCarrier {
         &self,
         job: &Job,
         carried: &AttemptResult,
-        next: &Next,
+        next: &NextStep,
         at: Time,
     ) -> Result<NewParcel> {
         let summary = read(&job.parcel)?;
@@ -159,16 +161,16 @@ impl MailCarrier {
         let (message_id, error) =
             (noted(&carried.response_headers, MESSAGE_ID), noted(&carried.response_headers, ERROR));
         let news = match next {
-            Next::Delivered => EmailEvent::Sent {
+            NextStep::Delivered => EmailEvent::Sent {
                 message_id: message_id.unwrap_or_default(),
                 at,
                 since_accepted: at.since(job.created_at),
             },
-            Next::Retry { planned_at, .. } => EmailEvent::RetryScheduled {
+            NextStep::Retry { planned_at, .. } => EmailEvent::RetryScheduled {
                 next_at: *planned_at,
                 last_error: carried.verdict.failure().map_or("", Failure::reason),
             },
-            Next::Dead(failure) => EmailEvent::Failed {
+            NextStep::Dead(failure) => EmailEvent::Failed {
                 reason: failure.reason(),
                 code: FailureCode::of(failure.code()),
                 error,

@@ -8,7 +8,7 @@
 
 use gancho_domain::{Code, Failure, Verdict, mask, pace::Load};
 
-use crate::transport::{Stage, TransportError};
+use crate::transport::{SmtpStage, TransportError};
 
 /// The failure codes of the contract. Events have no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,9 +132,9 @@ pub fn classify(cause: &TransportError) -> Classification {
     }
 }
 
-fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
+fn of_reply(stage: SmtpStage, code: u16, text: &str) -> Classification {
     // Temporary: otherwise an expired password would fail every waiting e-mail.
-    let is_access = stage == Stage::Hello && code >= 500;
+    let is_access = stage == SmtpStage::Hello && code >= 500;
     let may_pass = code < 500 || is_access;
     let word = match code {
         _ if is_access => FailureCode::InternalError,
@@ -153,13 +153,13 @@ fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
     }
 }
 
-fn of_4xx(stage: Stage, code: u16, text: &str) -> FailureCode {
+fn of_4xx(stage: SmtpStage, code: u16, text: &str) -> FailureCode {
     if is_throttle(text) {
         return FailureCode::SesThrottle;
     }
     let Some(about) = enhanced(text) else {
         // Without an enhanced code: the mailbox is busy (450) or full (452).
-        let is_mailbox = matches!(stage, Stage::Recipient | Stage::Content);
+        let is_mailbox = matches!(stage, SmtpStage::Recipient | SmtpStage::Content);
         let is_temporary = is_mailbox && matches!(code, 450 | 452);
         return if is_temporary { FailureCode::BounceTemporary } else { FailureCode::SesError };
     };
@@ -170,7 +170,7 @@ fn of_4xx(stage: Stage, code: u16, text: &str) -> FailureCode {
     }
 }
 
-fn of_5xx(stage: Stage, code: u16, text: &str) -> FailureCode {
+fn of_5xx(stage: SmtpStage, code: u16, text: &str) -> FailureCode {
     let is_ours = matches!(code, 500..=504 | 530..=538);
     match enhanced(text) {
         // X.1.7 and X.1.8 are about the sender's address.
@@ -179,9 +179,9 @@ fn of_5xx(stage: Stage, code: u16, text: &str) -> FailureCode {
         Some((2 | 3, 3 | 4) | (6, _)) => FailureCode::InvalidContent,
         Some((2 | 4, _)) => FailureCode::BouncePermanent,
         _ if is_ours => FailureCode::InternalError,
-        Some((7, _)) | None if stage == Stage::Content => FailureCode::InvalidContent,
+        Some((7, _)) | None if stage == SmtpStage::Content => FailureCode::InvalidContent,
         None if code == 552 => FailureCode::InvalidContent,
-        None if stage == Stage::Recipient => FailureCode::InvalidRecipient,
+        None if stage == SmtpStage::Recipient => FailureCode::InvalidRecipient,
         _ => FailureCode::SesError,
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{EmailId, IdMaker, Kind, Parcel, TenantId, Time};
+use gancho_domain::{EmailId, IdMaker, Parcel, ParcelKind, TenantId, Time};
 use gancho_outbound::{
     Registry,
     fan_out::{Audience, fan_out},
@@ -39,7 +39,7 @@ pub enum EmailEvent<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Head<'a> {
+struct CommonData<'a> {
     outbox_id: AsText<EmailId>,
     external_id: Option<&'a str>,
     company_id: &'a str,
@@ -49,9 +49,9 @@ struct Head<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Sent<'a> {
+struct SentData<'a> {
     #[serde(flatten)]
-    head: Head<'a>,
+    head: CommonData<'a>,
     message_id: &'a str,
     #[serde(rename = "sentAt")]
     at: AsText<Time>,
@@ -61,9 +61,9 @@ struct Sent<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RetryScheduled<'a> {
+struct RetryScheduledData<'a> {
     #[serde(flatten)]
-    head: Head<'a>,
+    head: CommonData<'a>,
     retry_attempt: u32,
     next_retry_at: AsText<Time>,
     last_error: &'a str,
@@ -72,9 +72,9 @@ struct RetryScheduled<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Failed<'a> {
+struct FailedData<'a> {
     #[serde(flatten)]
-    head: Head<'a>,
+    head: CommonData<'a>,
     failure_reason: &'a str,
     failure_code: &'static str,
     ses_error: Option<&'a str>,
@@ -102,7 +102,7 @@ impl EmailEvent<'_> {
     }
 
     fn data(&self, about: &EventContext<'_>) -> Result<Bytes, serde_json::Error> {
-        let head = |status| Head {
+        let head = |status| CommonData {
             outbox_id: AsText(about.id),
             external_id: about.external_id,
             company_id: about.company,
@@ -111,21 +111,23 @@ impl EmailEvent<'_> {
         };
         let attempts = about.attempts;
         let data = match *self {
-            Self::Sent { message_id, at, since_accepted } => serde_json::to_vec(&Sent {
+            Self::Sent { message_id, at, since_accepted } => serde_json::to_vec(&SentData {
                 head: head("SENT"),
                 message_id,
                 at: AsText(at),
                 attempts,
                 processing_time_ms: u64::try_from(since_accepted.as_millis()).unwrap_or(u64::MAX),
             }),
-            Self::RetryScheduled { next_at, last_error } => serde_json::to_vec(&RetryScheduled {
-                head: head("RETRY_SCHEDULED"),
-                retry_attempt: attempts,
-                next_retry_at: AsText(next_at),
-                last_error,
-                attempts,
-            }),
-            Self::Failed { reason, code, error, at } => serde_json::to_vec(&Failed {
+            Self::RetryScheduled { next_at, last_error } => {
+                serde_json::to_vec(&RetryScheduledData {
+                    head: head("RETRY_SCHEDULED"),
+                    retry_attempt: attempts,
+                    next_retry_at: AsText(next_at),
+                    last_error,
+                    attempts,
+                })
+            }
+            Self::Failed { reason, code, error, at } => serde_json::to_vec(&FailedData {
                 head: head("FAILED"),
                 failure_reason: reason,
                 failure_code: code.name(),
@@ -152,7 +154,7 @@ pub async fn parcel(
     let parcel = Arc::new(Parcel {
         id: ids.make(),
         tenant: about.tenant,
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: event_type.into(),
         subject: Some(about.id.to_string().into()),
         external_id: about.external_id.map(Into::into),

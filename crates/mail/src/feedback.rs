@@ -9,7 +9,7 @@ mod sns;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time, mask};
+use gancho_domain::{Clock, EmailId, IdMaker, ParcelKind, TenantId, TenantScope, Time, mask};
 use gancho_outbound::Registry;
 use gancho_store::{
     AcceptOutcome, EmailReport, EventView, IdempotencyKey, NewEmailReport, NewSuppression, Result,
@@ -133,7 +133,7 @@ impl FeedbackService {
     ) -> Result<Option<(EmailId, EventView)>> {
         let Some(id) = report.email else { return Ok(None) };
         let event = self.store.event(scope, id.cast()).await?;
-        Ok(event.filter(|event| event.parcel.kind == Kind::Email).map(|event| (id, event)))
+        Ok(event.filter(|event| event.parcel.kind == ParcelKind::Email).map(|event| (id, event)))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     EmailFilter, EmailRow, EmailStatus, Mailbox, Outbox,
     email::{EmailSummary, SUMMARY_PREFIX_BYTES},
     feedback,
-    outbox::{read, shown, target},
+    outbox::{displayed_row, read, target},
 };
 
 impl Outbox {
@@ -55,7 +55,7 @@ impl Outbox {
             }
             _ => self.store.deliveries(scope, filter, page).await?,
         };
-        let mut rows = self.shown(scope, &found.rows, recipient.as_ref()).await?;
+        let mut rows = self.summarize(scope, &found.rows, recipient.as_ref()).await?;
         rows.retain(|row| wanted.is_none_or(|wanted| row.status == wanted));
         Ok(Page { rows, next: found.next })
     }
@@ -85,7 +85,7 @@ impl Outbox {
         let mut rows = Vec::new();
         for (tenant, found) in of_tenants {
             let scope = TenantScope::internal(tenant);
-            rows.extend(self.shown(scope, &found, recipient.as_ref()).await?);
+            rows.extend(self.summarize(scope, &found, recipient.as_ref()).await?);
         }
         rows.retain(|row| wanted.is_none_or(|wanted| row.status == wanted));
         rows.sort_by_key(|row| Reverse(row.delivery));
@@ -94,7 +94,7 @@ impl Outbox {
 
     /// Reads the summaries of the rows. Removes e-mails to other recipients if the filter has one: the
     /// address may also occur in their text.
-    async fn shown(
+    async fn summarize(
         &self,
         scope: TenantScope,
         found: &[DeliveryRow],
@@ -115,7 +115,7 @@ impl Outbox {
             if recipient.as_ref().is_some_and(|wanted| *wanted != summary.to.normalized()) {
                 continue;
             }
-            rows.push(shown(row, &summary, verdicts.remove(&row.event.cast())));
+            rows.push(displayed_row(row, &summary, verdicts.remove(&row.event.cast())));
         }
         Ok(rows)
     }

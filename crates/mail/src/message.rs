@@ -26,7 +26,7 @@ pub const TENANT_HEADER: &str = "X-Tenant-Id";
 
 /// The id of the e-mail, and when it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct MessageMetadata {
     pub id: EmailId,
     pub tenant: gancho_domain::TenantId,
     pub accepted_at: Time,
@@ -38,7 +38,7 @@ pub fn message_id(id: EmailId, domain: &str) -> String {
 }
 
 /// Renders the e-mail. The error says why it cannot be rendered, which validation should have found.
-pub fn write(email: &Email, stamp: Stamp, domain: &str) -> Result<Bytes, String> {
+pub fn write(email: &Email, stamp: MessageMetadata, domain: &str) -> Result<Bytes, String> {
     let mut builder = Message::builder()
         .date(system_time(stamp.accepted_at))
         .message_id(Some(format!("<{}>", message_id(stamp.id, domain))))
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    const STAMP: Stamp = Stamp {
+    const STAMP: MessageMetadata = MessageMetadata {
         id: EmailId::from_bits(7),
         tenant: TenantId::from_bits(8),
         accepted_at: Time::from_secs(1_706_012_345),

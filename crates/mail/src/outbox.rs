@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use gancho_domain::{
-    Attempt, Clock, DeliveryId, EmailId, Failure, IdMaker, Kind, Parcel, Status, TenantScope, Time,
+    Attempt, Clock, DeliveryId, EmailId, Failure, IdMaker, Parcel, ParcelKind, Status, TenantScope,
+    Time,
 };
 use gancho_engine::Engine;
 use gancho_store::{DeliveryRow, Result, Store, StoreError, TargetId};
@@ -126,7 +127,7 @@ impl EmailFilter {
 impl Outbox {
     pub async fn email(&self, scope: TenantScope, id: EmailId) -> Result<Option<EmailView>> {
         let Some(event) = self.store.event(scope, id.cast()).await? else { return Ok(None) };
-        let (Kind::Email, Some(row)) = (event.parcel.kind, event.deliveries.first()) else {
+        let (ParcelKind::Email, Some(row)) = (event.parcel.kind, event.deliveries.first()) else {
             return Ok(None);
         };
         let Some(view) = self.store.delivery(scope, row.id).await? else { return Ok(None) };
@@ -145,7 +146,7 @@ impl Outbox {
             ses_error: error,
             failed_at,
             erased_at: event.parcel.erased_at,
-            row: shown(&view.row, &summary, verdict),
+            row: displayed_row(&view.row, &summary, verdict),
             attempts: view.attempts,
         }))
     }
@@ -157,7 +158,7 @@ pub(crate) fn read(parcel: &Parcel) -> Result<EmailSummary> {
 }
 
 /// Returns the status to show. A report after sending overrides the status of the delivery.
-pub(crate) fn shown(
+pub(crate) fn displayed_row(
     row: &DeliveryRow,
     summary: &EmailSummary,
     verdict: Option<Verdict>,

@@ -15,7 +15,7 @@ use gancho_egress::{
     Client,
     aws::{Request, sign},
 };
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::json;
 use thiserror::Error;
@@ -157,12 +157,12 @@ impl Transport for SesTransport {
     async fn send(
         &self,
         letter: &OutgoingMessage,
-        cut: &Cut,
+        preemption: &Preemption,
     ) -> Result<Acceptance, TransportError> {
         let body = self.body(letter);
         let headers = self.headers(&body)?;
         // One request carries all of it.
-        if !cut.seal() {
+        if !preemption.seal() {
             return Err(TransportError::CutShort);
         }
         let outcome = self.client.post(&self.url, headers, body, self.settings.deadline).await;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use gancho_domain::{Clock, EmailId, Time};
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ pub struct Sink {
     clock: Arc<dyn Clock>,
     max: usize,
     max_bytes: usize,
-    kept: Mutex<Captured>,
+    kept: Mutex<CaptureBuffer>,
 }
 
 #[derive(Default)]
-struct Captured {
+struct CaptureBuffer {
     emails: VecDeque<Arc<CapturedEmail>>,
     bytes: usize,
 }
@@ -67,7 +67,11 @@ impl Transport for Sink {
         "sink"
     }
 
-    async fn send(&self, email: &OutgoingMessage, _: &Cut) -> Result<Acceptance, TransportError> {
+    async fn send(
+        &self,
+        email: &OutgoingMessage,
+        _: &Preemption,
+    ) -> Result<Acceptance, TransportError> {
         let captured = CapturedEmail { email: email.clone(), at: self.clock.now() };
         let mut kept = self.kept.lock();
         kept.bytes += weight(email);

@@ -15,12 +15,12 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 use parking_lot::Mutex;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
 use self::session::{SmtpError, SmtpSession};
-pub use self::url::{SmtpServer, SmtpUrlError, TlsUse};
+pub use self::url::{SmtpServer, SmtpUrlError, TlsMode};
 use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, TransportError};
 
 #[derive(Debug, Clone)]
@@ -68,10 +68,10 @@ impl SmtpSettings {
 pub struct SmtpTransport {
     settings: SmtpSettings,
     tls: Option<tokio_rustls::TlsConnector>,
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Vec<IdleSession>>,
 }
 
-struct Idle {
+struct IdleSession {
     session: SmtpSession,
     since: Instant,
 }
@@ -79,8 +79,8 @@ struct Idle {
 impl SmtpTransport {
     pub fn new(settings: SmtpSettings) -> Result<Self, rustls::Error> {
         let tls = match settings.server.tls {
-            TlsUse::None => None,
-            TlsUse::Wrapped | TlsUse::Required | TlsUse::Opportunistic => {
+            TlsMode::None => None,
+            TlsMode::Wrapped | TlsMode::Required | TlsMode::Opportunistic => {
                 Some(tls::connector(&settings.extra_roots)?)
             }
         };
@@ -92,25 +92,25 @@ impl SmtpTransport {
     async fn attempt(
         &self,
         letter: &OutgoingMessage,
-        cut: &Cut,
+        preemption: &Preemption,
     ) -> Result<Acceptance, TransportError> {
         while let Some(session) = self.take_idle() {
-            match self.hand_over(session, letter, cut).await {
+            match self.hand_over(session, letter, preemption).await {
                 Err(error) if error.is_stale() => {}
                 other => return other.map_err(|error| error.cause),
             }
         }
         let session = SmtpSession::open(&self.settings, self.tls.as_ref()).await?;
-        self.hand_over(session, letter, cut).await.map_err(|error| error.cause)
+        self.hand_over(session, letter, preemption).await.map_err(|error| error.cause)
     }
 
     async fn hand_over(
         &self,
         mut session: SmtpSession,
         letter: &OutgoingMessage,
-        cut: &Cut,
+        preemption: &Preemption,
     ) -> Result<Acceptance, SmtpError> {
-        let taken = session.send(letter, cut).await;
+        let taken = session.send(letter, preemption).await;
         let can_go_on = taken.as_ref().map_or_else(|error| error.can_go_on, |_| true);
         if can_go_on && session.letters() < self.settings.letters_per_connection {
             self.keep(session);
@@ -127,7 +127,7 @@ impl SmtpTransport {
     fn keep(&self, session: SmtpSession) {
         let mut idle = self.idle.lock();
         if idle.len() < self.settings.idle {
-            idle.push(Idle { session, since: Instant::now() });
+            idle.push(IdleSession { session, since: Instant::now() });
         }
     }
 }
@@ -141,10 +141,10 @@ impl Transport for SmtpTransport {
     async fn send(
         &self,
         letter: &OutgoingMessage,
-        cut: &Cut,
+        preemption: &Preemption,
     ) -> Result<Acceptance, TransportError> {
         let deadline = self.settings.deadline;
-        match tokio::time::timeout(deadline, self.attempt(letter, cut)).await {
+        match tokio::time::timeout(deadline, self.attempt(letter, preemption)).await {
             Ok(ended) => ended,
             Err(_) => Err(TransportError::NoResponse {
                 text: format!("the mail server did not finish within {deadline:?}"),

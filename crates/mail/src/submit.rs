@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{
-    EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, TraceContext, field_error::joined,
+    EmailId, FieldError, Lane, Parcel, ParcelKind, Tenant, TenantScope, TraceContext,
+    field_error::joined,
 };
 use gancho_store::{AcceptOutcome, IdempotencyKey, NewDelivery, NewParcel, StoreError};
 use thiserror::Error;
@@ -67,7 +68,7 @@ impl Outbox {
         let parcel = Arc::new(Parcel {
             id: self.ids.make(),
             tenant: scope.tenant(),
-            kind: Kind::Email,
+            kind: ParcelKind::Email,
             event_type: EVENT_TYPE.into(),
             subject: None,
             external_id: external_id.map(Into::into),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{EmailId, TenantId};
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 
 use crate::Mailbox;
 
@@ -14,11 +14,14 @@ pub trait Transport: Send + Sync + 'static {
     /// Returns `smtp`, `ses` or `sink`, for logs.
     fn name(&self) -> &'static str;
 
-    /// Makes one attempt and returns the response. Must end by itself, and seals `cut` before it sends the
+    /// Makes one attempt and returns the response. Must end by itself, and seals `preemption` before it sends the
     /// content: from then on the server may have accepted the message. Only [`crate::classify`] interprets the
     /// response.
-    async fn send(&self, letter: &OutgoingMessage, cut: &Cut)
-    -> Result<Acceptance, TransportError>;
+    async fn send(
+        &self,
+        letter: &OutgoingMessage,
+        preemption: &Preemption,
+    ) -> Result<Acceptance, TransportError>;
 
     /// Closes idle connections.
     async fn close(&self) {}
@@ -50,7 +53,7 @@ pub struct Acceptance {
 
 /// The stage of an SMTP session at which a message was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum SmtpStage {
     /// Before the message: greeting, TLS, authentication.
     Hello,
     Sender,
@@ -62,7 +65,7 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransportError {
     /// The SMTP server refused it.
-    Reply { stage: Stage, code: u16, text: String },
+    Reply { stage: SmtpStage, code: u16, text: String },
     /// SES refused it, with an error code and a text.
     Ses { status: u16, error: String, text: String },
     /// No response, not in time, or not from a trusted server.

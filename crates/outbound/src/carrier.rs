@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gancho_domain::{
-    Clock, Code, EndReason, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved,
+    Clock, Code, EndReason, Failure, NextStep, RetryPlan, Time, Verdict, event_type::is_reserved,
     health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
-use gancho_engine::{AttemptResult, Carrier, Cut, Terms, retry_read};
+use gancho_engine::{AttemptResult, Carrier, Preemption, Terms, retry_read};
 use gancho_store::{EndedDelivery, Job, NewParcel, Result};
-use gancho_wire::{Content, Sending};
+use gancho_wire::{AttemptMetadata, Content};
 
 use crate::{
     health::HealthService,
@@ -48,7 +48,7 @@ impl Carrier for WebhookCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Preemption) -> AttemptResult {
         let targets = match retry_read(|| self.targets_of(job)).await {
             Ok(targets) => targets,
             Err(error) => {
@@ -78,10 +78,10 @@ impl Carrier for WebhookCarrier {
         &self,
         job: &Job,
         carried: &AttemptResult,
-        next: &Next,
+        next: &NextStep,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
-        let Next::Dead(failure) = next else {
+        let NextStep::Dead(failure) = next else {
             return Ok(Vec::new());
         };
         if job.parcel.is_test || is_notice(job) || *failure.code() == Code::TARGET_GONE {
@@ -133,7 +133,7 @@ impl WebhookCarrier {
             number: job.number,
             data: &job.parcel.body,
         });
-        let sending = Sending {
+        let sending = AttemptMetadata {
             event_id: &event_id,
             endpoint_id: &target.id,
             event_type: &job.parcel.event_type,

@@ -284,7 +284,7 @@ impl HealthService {
             // The notice comes first and has an idempotency key, so that a crash in between neither loses
             // nor repeats it.
             if let Some(tell) = tell.filter(|_| may_notify) {
-                self.tell(&fresh, tell, failure).await?;
+                self.notify_owner(&fresh, tell, failure).await?;
                 may_notify = false;
             }
             let failing_since = fresh.health.failing_since;
@@ -313,7 +313,7 @@ impl HealthService {
         Ok(None)
     }
 
-    async fn tell(
+    async fn notify_owner(
         &self,
         endpoint: &Endpoint,
         tell: HealthNotice,
@@ -340,7 +340,7 @@ impl HealthService {
     /// Counts the missed deliveries. Waiting deliveries count as well, including the one whose failure is
     /// being handled: it ends once the endpoint is disabled.
     async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<MissedDeliveries> {
-        let mut count = Count { since, seen: HashSet::new(), is_exact: true };
+        let mut count = MissedCounter { since, seen: HashSet::new(), is_exact: true };
         for status in [Status::Pending, Status::Retrying] {
             self.count(endpoint, status, None, &mut count).await?;
         }
@@ -355,7 +355,7 @@ impl HealthService {
         endpoint: &Endpoint,
         status: Status,
         since: Option<Time>,
-        count: &mut Count,
+        count: &mut MissedCounter,
     ) -> Result<()> {
         let filter = DeliveryFilter {
             lane: Some(Lane::Webhook),
@@ -385,7 +385,7 @@ impl HealthService {
 }
 
 /// Counts each delivery that an endpoint missed once, although their states change meanwhile.
-struct Count {
+struct MissedCounter {
     /// When the oldest of them was created, or an earlier time.
     since: Time,
     seen: HashSet<DeliveryId>,

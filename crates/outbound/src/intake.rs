@@ -4,7 +4,7 @@
 //! A rejection cannot reach the caller, whose transaction is over. A rejected event stays in the intake with
 //! the error code of the API, until it is retried or deleted. An event beyond the rate limit waits.
 
-mod accepting;
+mod tenant_tasks;
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use gancho_store::{IntakeBatch, IntakeEvent, IntakeSettings, Result, Store, Stor
 use gancho_wire::strict_json;
 use tokio_util::sync::CancellationToken;
 
-use self::accepting::Accepting;
+use self::tenant_tasks::TenantTasks;
 use crate::{NewEvent, PublishError, Publisher, event_types::catalog};
 
 /// How often the intake is polled. Usually a wake-up from the store comes first.
@@ -60,7 +60,7 @@ impl IntakeMover {
     /// Runs until it is stopped. Returns at once if the store has no intake.
     pub async fn run(&self, stop: CancellationToken) {
         let Some(bell) = self.store.intake_bell() else { return };
-        let mut accepting = Accepting::default();
+        let mut accepting = TenantTasks::default();
         let mut after = None;
         while !stop.is_cancelled() {
             accepting.forget_ended();
@@ -90,7 +90,7 @@ impl IntakeMover {
         &self,
         after: &mut Option<TenantId>,
         room: usize,
-        accepting: &mut Accepting,
+        accepting: &mut TenantTasks,
     ) -> Result<usize> {
         if room == 0 {
             return Ok(0);

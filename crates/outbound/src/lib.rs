@@ -36,12 +36,12 @@ pub use endpoints::{
 pub use event_types::{Catalog, EventTypeError, EventTypeInfo, EventTypes, NewEventType};
 pub use health::HealthService;
 pub use intake::IntakeMover;
-pub use limits::{PublishRates, RateStanding};
+pub use limits::{PublishRates, RateLimitStatus};
 pub use notify::Notifier;
 pub use orphans::OrphanSweeper;
 pub use owner::Owner;
 pub use plans::{Plan, PlanLimit, Plans};
-pub use publish::{NewEvent, PublishError, Published, Publisher};
+pub use publish::{AcceptedEvent, NewEvent, PublishError, Publisher};
 pub use registry::Registry;
-pub use replay::{NewReplay, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState, Replays};
+pub use replay::{NewReplay, Replay, ReplayError, ReplayFilter, ReplayItems, ReplayState, Replays};
 pub use setup::{Outbound, OutboundSetup};

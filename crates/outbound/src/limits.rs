@@ -22,7 +22,7 @@ struct RateUsage {
 
 /// The values of the `RateLimit-*` headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateStanding {
+pub struct RateLimitStatus {
     pub limit: u32,
     pub remaining: u32,
     /// The time until the whole limit is available again.
@@ -34,7 +34,7 @@ pub struct RateStanding {
 pub(crate) struct RateGrant {
     pub granted: u32,
     /// `None` for tenants without a limit.
-    pub standing: Option<RateStanding>,
+    pub standing: Option<RateLimitStatus>,
     /// When the next event is allowed.
     pub retry_after: Duration,
 }
@@ -62,7 +62,7 @@ impl PublishRates {
         used.make_room(rate, now);
         let state = used.rate_states.entry(tenant.id).or_default();
         let granted = state.take_up_to(rate, count, now);
-        let standing = RateStanding {
+        let standing = RateLimitStatus {
             limit: rate.count,
             remaining: state.left(rate, now),
             reset: state.ahead(rate, now),

@@ -10,7 +10,7 @@ pub(crate) mod stored_digests;
 
 use std::sync::Arc;
 
-use gancho_domain::{Clock, IdMaker, Kind, Parcel, TenantId, TenantScope, Time};
+use gancho_domain::{Clock, IdMaker, Parcel, ParcelKind, TenantId, TenantScope, Time};
 use gancho_store::{IdempotencyKey, NewParcel, NodeId, Result, Store};
 
 pub(crate) use self::notices::MissedDeliveries;
@@ -101,7 +101,7 @@ impl Notifier {
         let parcel = Arc::new(Parcel {
             id: self.ids.make(),
             tenant: to,
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: notice.event_type.into(),
             subject: None,
             external_id: None,

@@ -22,7 +22,7 @@ use tracing::{Instrument, debug_span};
 use self::{admit::Admission, charge::Allowance};
 
 use crate::{
-    EventTypes, PlanLimit, Plans, PublishRates, fan_out::Audience, limits::RateStanding,
+    EventTypes, PlanLimit, Plans, PublishRates, fan_out::Audience, limits::RateLimitStatus,
     registry::Registry,
 };
 
@@ -60,7 +60,7 @@ pub struct NewEvent {
 pub const REMEMBERED: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct AcceptedEvent {
     pub id: EventId,
     pub created_at: Time,
     /// The number of endpoints that get the event.
@@ -68,7 +68,7 @@ pub struct Published {
     /// Whether it is a duplicate; the id is then that of the first event.
     pub is_repeat: bool,
     /// The state of the rate limit; `None` if the tenant is not limited.
-    pub rate: Option<RateStanding>,
+    pub rate: Option<RateLimitStatus>,
 }
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub enum PublishError {
     Store(#[from] StoreError),
 }
 
-type Answer = Result<Published, PublishError>;
+type PublishResult = Result<AcceptedEvent, PublishError>;
 
 impl Publisher {
     /// Publishes one event. A caller that disconnects does not interrupt it.
@@ -94,7 +94,7 @@ impl Publisher {
         scope: TenantScope,
         tenant: &Tenant,
         event: NewEvent,
-    ) -> Answer {
+    ) -> PublishResult {
         only(self.publish_all(scope, tenant, vec![event]).await)
     }
 
@@ -104,7 +104,7 @@ impl Publisher {
         scope: TenantScope,
         tenant: &Tenant,
         events: Vec<NewEvent>,
-    ) -> Vec<Answer> {
+    ) -> Vec<PublishResult> {
         // Not an attribute, which would make the future twice as large.
         let span = debug_span!("publish", tenant = tenant.slug);
         let steps = async {
@@ -127,7 +127,7 @@ impl Publisher {
         allowance: Allowance,
         scope: TenantScope,
         mut events: Vec<NewEvent>,
-    ) -> Vec<Answer> {
+    ) -> Vec<PublishResult> {
         let this = self.clone();
         let steps = async move {
             let charge = match this.charge(scope, allowance, events.len()).await {
@@ -144,7 +144,12 @@ impl Publisher {
 
     /// Looks up the endpoints, and stores the events and their deliveries. Returns one result for each event,
     /// in order.
-    async fn accept(&self, scope: TenantScope, events: Vec<NewEvent>, to: Audience) -> Vec<Answer> {
+    async fn accept(
+        &self,
+        scope: TenantScope,
+        events: Vec<NewEvent>,
+        to: Audience,
+    ) -> Vec<PublishResult> {
         let count = events.len();
         if count == 0 {
             return Vec::new();
@@ -153,7 +158,7 @@ impl Publisher {
             let targets = self.registry.of(scope.tenant()).await?;
             let is_intake = events.iter().any(|event| event.intake_id.is_some());
             let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
-            let published: Vec<Published> = parcels.iter().map(Published::of).collect();
+            let published: Vec<AcceptedEvent> = parcels.iter().map(AcceptedEvent::of).collect();
             let accepted = if is_intake {
                 self.engine.accept_intake(parcels).await
             } else {
@@ -172,13 +177,13 @@ impl Publisher {
         tenant: &Tenant,
         endpoint: EndpointId,
         event: NewEvent,
-    ) -> Answer {
+    ) -> PublishResult {
         self.within_rate(tenant)?;
         only(self.accept(scope, vec![event], Audience::Only(endpoint)).await)
     }
 }
 
-fn only(mut answers: Vec<Answer>) -> Answer {
+fn only(mut answers: Vec<PublishResult>) -> PublishResult {
     answers.pop().unwrap_or_else(|| Err(stopped()))
 }
 

@@ -18,7 +18,7 @@ use gancho_wire::Profile;
 use tokio::time::timeout;
 
 pub use self::target::{Target, Targets};
-pub use crate::endpoints::seal::{SecretPlace, place, reseal};
+pub use crate::endpoints::seal::{SecretRow, place, reseal};
 
 pub struct Registry {
     store: Arc<dyn Store>,

@@ -23,7 +23,7 @@ mod steps;
 mod validate;
 
 pub use self::{
-    job::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState},
+    job::{NewReplay, Replay, ReplayFilter, ReplayItems, ReplayState},
     jobs::{ReplayError, Replays},
     outcomes::ReplayOutcomes,
     redirect::RedirectOutcome,

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use gancho_egress::{add_signed, header_record, header_value, hops};
-use gancho_wire::{Sending, sign};
+use gancho_wire::{AttemptMetadata, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::registry::Target;
@@ -18,7 +18,7 @@ pub(crate) struct PreparedRequest {
 
 pub(crate) fn prepare(
     target: &Target,
-    sending: &Sending<'_>,
+    sending: &AttemptMetadata<'_>,
     traceparent: &str,
     hops: Option<HeaderValue>,
     body: &[u8],
@@ -34,7 +34,11 @@ pub(crate) fn prepare(
 
 impl Target {
     /// Returns the headers of a signed request to this endpoint.
-    pub fn signed_headers(&self, sending: &Sending<'_>, body: &[u8]) -> Result<HeaderMap, String> {
+    pub fn signed_headers(
+        &self,
+        sending: &AttemptMetadata<'_>,
+        body: &[u8],
+    ) -> Result<HeaderMap, String> {
         let keys = self.keys(sending.at);
         let signed = sign(&self.profile, sending, body, keys).map_err(|error| error.to_string())?;
         let mut headers = HeaderMap::with_capacity(self.headers.len() + signed.len() + 4);

@@ -10,8 +10,8 @@ use gancho_domain::{
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_outbound::{
-    EndpointDraft, EndpointService, NewEndpoint, NewEvent, Outbound, OutboundSetup, Plans,
-    Published, Publisher,
+    AcceptedEvent, EndpointDraft, EndpointService, NewEndpoint, NewEvent, Outbound, OutboundSetup,
+    Plans, Publisher,
 };
 use gancho_store::{DeliveryFilter, DeliveryRow, DeliveryView, PageRequest, Store};
 use gancho_testkit::{
@@ -123,7 +123,7 @@ impl Stage {
         self.store.endpoint(self.scope, id).await.unwrap().unwrap()
     }
 
-    pub async fn publish(&self, event: NewEvent) -> Published {
+    pub async fn publish(&self, event: NewEvent) -> AcceptedEvent {
         self.publisher.publish(self.scope, &self.tenant, event).await.unwrap()
     }
 

@@ -65,7 +65,7 @@ pub(crate) fn asked_at(begin: Instant) -> Instant {
 }
 
 /// The things for one cell.
-pub(crate) struct Part<T> {
+pub(crate) struct CellBatch<T> {
     pub cell: Arc<Cell>,
     /// Of each among all; none where all are in one cell.
     pub places: Vec<usize>,
@@ -97,14 +97,14 @@ impl CellStore {
         &self,
         things: Vec<T>,
         tenant: impl Fn(&T) -> gancho_domain::TenantId,
-    ) -> Result<Vec<Part<T>>> {
+    ) -> Result<Vec<CellBatch<T>>> {
         if self.is_alone() && !things.is_empty() {
-            return Ok(vec![Part { cell: self.home.clone(), places: Vec::new(), things }]);
+            return Ok(vec![CellBatch { cell: self.home.clone(), places: Vec::new(), things }]);
         }
-        let mut parts: BTreeMap<u32, Part<T>> = BTreeMap::new();
+        let mut parts: BTreeMap<u32, CellBatch<T>> = BTreeMap::new();
         for (place, thing) in things.into_iter().enumerate() {
             let cell = self.cell_of(tenant(&thing)).await?;
-            let part = parts.entry(cell.number).or_insert_with(|| Part {
+            let part = parts.entry(cell.number).or_insert_with(|| CellBatch {
                 cell,
                 places: Vec::new(),
                 things: Vec::new(),
@@ -118,18 +118,18 @@ impl CellStore {
 
 /// Calls every cell side by side, and puts the answers into the order of the things.
 pub(crate) async fn in_parts<T, A, F>(
-    mut parts: Vec<Part<T>>,
+    mut parts: Vec<CellBatch<T>>,
     call: impl Fn(Arc<Cell>, Vec<T>) -> F,
 ) -> Result<Vec<A>>
 where
     F: Future<Output = Result<Vec<A>>>,
 {
     if parts.len() == 1
-        && let Some(Part { cell, things, .. }) = parts.pop()
+        && let Some(CellBatch { cell, things, .. }) = parts.pop()
     {
         return call(cell, things).await;
     }
-    let calls = parts.into_iter().map(|Part { cell, places, things }| {
+    let calls = parts.into_iter().map(|CellBatch { cell, places, things }| {
         let answers = call(cell, things);
         async move { Ok((places, answers.await?)) }
     });

@@ -22,7 +22,7 @@ use crate::{
     accept::{asked_at, in_parts},
     at_home,
     cell::Cell,
-    late_claims::{Answer, Late},
+    late_claims::{LateAnswer, LateClaim},
 };
 
 /// What a cell has to say to a claim.
@@ -41,7 +41,7 @@ impl Claiming for CellStore {
             claim.node = self.number_in(&self.home, claim.node);
             return at_home!(self, |store| store.claim(claim));
         }
-        let mut round = Round::begin(claim);
+        let mut round = CrossCellClaim::begin(claim);
         let cells = self.cells();
         let begin = cells.iter().position(|cell| cell.number > round.claim.cursor.parts.first);
         let (before, after) = cells.split_at(begin.unwrap_or(0));
@@ -92,7 +92,7 @@ impl CellStore {
     async fn claim_in(
         &self,
         cell: &Cell,
-        round: &Round,
+        round: &CrossCellClaim,
         for_late: Duration,
     ) -> Result<ClaimAnswer> {
         if !round.has_room() {
@@ -101,10 +101,10 @@ impl CellStore {
         let key = (cell.number, round.claim.lane);
         let late = self.late_claims.all.lock().remove(&key);
         let (node, since, mut awaited, wait) = match late {
-            Some(Late { node, since, answer: Answer::Left(left) }) => {
+            Some(LateClaim { node, since, answer: LateAnswer::Left(left) }) => {
                 return Ok(self.claimed(cell, round, (node, since), *left));
             }
-            Some(Late { node, since, answer: Answer::Awaited(awaited) }) => {
+            Some(LateClaim { node, since, answer: LateAnswer::Awaited(awaited) }) => {
                 (node, since, awaited, for_late)
             }
             None => {
@@ -123,7 +123,7 @@ impl CellStore {
             // The store is closing.
             Ok(Err(_)) => Err(StoreError::Unavailable("the claim was given up".into())),
             Err(_) => {
-                let late = Late { node, since, answer: Answer::Awaited(awaited) };
+                let late = LateClaim { node, since, answer: LateAnswer::Awaited(awaited) };
                 self.late_claims.all.lock().insert(key, late);
                 Ok(ClaimAnswer::Pending)
             }
@@ -167,7 +167,7 @@ impl CellStore {
     fn claimed(
         &self,
         cell: &Cell,
-        round: &Round,
+        round: &CrossCellClaim,
         (node, since): (NodeId, Instant),
         mut claimed: ClaimResult,
     ) -> ClaimAnswer {
@@ -183,7 +183,7 @@ impl CellStore {
             claimed.left.extend(jobs.iter().map(|job| job.tenant));
             let left = ClaimResult { jobs, cursor, left, ..claimed };
             (claimed.caught_up, claimed.ends_lap) = (false, false);
-            let late = Late { node, since, answer: Answer::Left(Box::new(left)) };
+            let late = LateClaim { node, since, answer: LateAnswer::Left(Box::new(left)) };
             self.late_claims.all.lock().insert((cell.number, round.claim.lane), late);
         }
         ClaimAnswer::Claimed(Box::new(claimed))
@@ -191,7 +191,7 @@ impl CellStore {
 }
 
 /// One claim over all cells.
-struct Round {
+struct CrossCellClaim {
     /// The caller takes all that it gets as leased then: what cannot have been waits for a later claim.
     begin: Instant,
     /// With what room is left.
@@ -204,7 +204,7 @@ struct Round {
     failure: Option<StoreError>,
 }
 
-impl Round {
+impl CrossCellClaim {
     fn begin(mut claim: Claim) -> Self {
         let cursor = &mut claim.cursor;
         // Setting back the round sets back that of every cell.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Collection, CollectionLimit, Document, Documents, Expect, Result};
+use gancho_store::{Collection, CollectionLimit, Document, Documents, Precondition, Result};
 
 use crate::{CellStore, at_home, cell::Cell, in_cell};
 
@@ -101,7 +101,7 @@ impl Documents for CellStore {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<Option<u64>> {
         of_collection!(self, collection, |store| store.put_document(collection, key, body, expect))
     }
@@ -111,7 +111,7 @@ impl Documents for CellStore {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         limit: CollectionLimit,
     ) -> Result<Option<u64>> {
         of_collection!(self, collection, |store| store
@@ -123,7 +123,7 @@ impl Documents for CellStore {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         until: Time,
     ) -> Result<Option<u64>> {
         of_collection!(self, collection, |store| store

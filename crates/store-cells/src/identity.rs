@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use gancho_domain::{Random, SystemRandom};
-use gancho_store::{Collection, Documents, Expect, Result, StoreError};
+use gancho_store::{Collection, Documents, Precondition, Result, StoreError};
 use gancho_store_postgres::PostgresStore;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ impl CellStore {
         }
         let (one, other) = (SystemRandom.next(), SystemRandom.next());
         let new = Bytes::from(format!("{one:016x}{other:016x}"));
-        self.home.open_store()?.put_document(FLEET, ID, new, Expect::Nothing).await?;
+        self.home.open_store()?.put_document(FLEET, ID, new, Precondition::Nothing).await?;
         let fleet = self.fleet().await?;
         fleet.ok_or_else(|| StoreError::Corrupt("the gateway has no id".into()))
     }
@@ -102,5 +102,5 @@ pub(crate) async fn identity(store: &PostgresStore) -> Result<Option<Identity>> 
 pub(crate) async fn put_identity(store: &PostgresStore, identity: &Identity) -> Result<()> {
     let invalid = |error: serde_json::Error| StoreError::Invalid(error.to_string());
     let body = serde_json::to_vec(identity).map_err(invalid)?;
-    store.put_document(IDENTITY, ID, body.into(), Expect::Anything).await.map(drop)
+    store.put_document(IDENTITY, ID, body.into(), Precondition::Anything).await.map(drop)
 }

@@ -14,18 +14,18 @@ use crate::{CellStore, cell::Cell};
 #[derive(Default)]
 pub(crate) struct LateClaims {
     /// By cell and lane.
-    pub all: Mutex<HashMap<(u32, Lane), Late>>,
+    pub all: Mutex<HashMap<(u32, Lane), LateClaim>>,
 }
 
-pub(crate) struct Late {
+pub(crate) struct LateClaim {
     /// The node's number in the cell.
     pub node: NodeId,
     /// A moment before it began.
     pub since: Instant,
-    pub answer: Answer,
+    pub answer: LateAnswer,
 }
 
-pub(crate) enum Answer {
+pub(crate) enum LateAnswer {
     Awaited(oneshot::Receiver<Result<ClaimResult>>),
     /// What is left of it.
     Left(Box<ClaimResult>),
@@ -62,8 +62,8 @@ impl CellStore {
         let mut all = self.late_claims.all.lock();
         for cell in self.cells().iter() {
             for (_, late) in all.iter_mut().filter(|(key, _)| key.0 == cell.number) {
-                late.look();
-                let Answer::Left(left) = &mut late.answer else { continue };
+                late.poll_answer();
+                let LateAnswer::Left(left) = &mut late.answer else { continue };
                 let mut back = self.take_stale(cell, late.since, &mut left.jobs);
                 let is_leaving = |job: &Job| self.directory.is_leaving(job.tenant);
                 let (leaving, rest): (Vec<_>, Vec<_>) =
@@ -76,16 +76,16 @@ impl CellStore {
     }
 }
 
-impl Late {
+impl LateClaim {
     /// Whether the answer is there. A failure waits for the next claim.
-    fn look(&mut self) {
-        let Answer::Awaited(awaited) = &mut self.answer else { return };
+    fn poll_answer(&mut self) {
+        let LateAnswer::Awaited(awaited) = &mut self.answer else { return };
         match awaited.try_recv() {
-            Ok(Ok(claimed)) => self.answer = Answer::Left(Box::new(claimed)),
+            Ok(Ok(claimed)) => self.answer = LateAnswer::Left(Box::new(claimed)),
             Ok(Err(error)) => {
                 let (sender, receiver) = oneshot::channel();
                 let _ = sender.send(Err(error));
-                self.answer = Answer::Awaited(receiver);
+                self.answer = LateAnswer::Awaited(receiver);
             }
             Err(_) => {}
         }

@@ -73,7 +73,7 @@ pub struct CellStore {
     /// The last answer of each cell.
     pauses: Mutex<HashMap<u32, Vec<Pause>>>,
     intake: intake::IntakeState,
-    deferred: statistics::Deferred,
+    deferred: statistics::DeferredRows,
     late_claims: late_claims::LateClaims,
     /// How often in a row the moves that this node has carried out have failed.
     move_failures: Mutex<HashMap<TenantId, u32>>,

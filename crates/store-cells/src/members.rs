@@ -9,7 +9,7 @@ use std::{
 };
 
 use gancho_domain::{TenantId, Time};
-use gancho_store::{LeaseStanding, NodeId, Nodes, Result, StoreError};
+use gancho_store::{LeaseStatus, NodeId, Nodes, Result, StoreError};
 use parking_lot::Mutex;
 
 use crate::{CellStore, cell::Cell};
@@ -24,12 +24,12 @@ pub(crate) struct Members {
 
 struct Member {
     name: String,
-    terms: BTreeMap<u32, Term>,
+    terms: BTreeMap<u32, CellMembership>,
 }
 
 /// A node's membership in one cell.
 #[derive(Clone, Copy)]
-struct Term {
+struct CellMembership {
     /// The first number it had there: rows of statistics keep to it.
     first: NodeId,
     number: NodeId,
@@ -40,13 +40,13 @@ struct Term {
 
 /// A heartbeat in one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beat {
+pub(crate) enum HeartbeatOutcome {
     Beaten,
     Fenced,
 }
 
 impl Members {
-    fn term(&self, node: NodeId, cell: u32) -> Option<Term> {
+    fn term(&self, node: NodeId, cell: u32) -> Option<CellMembership> {
         self.all.lock().get(&node)?.terms.get(&cell).copied()
     }
 
@@ -55,7 +55,7 @@ impl Members {
     }
 
     pub fn joined_home(&self, node: NodeId, name: &str, at: Instant) {
-        let term = Term { first: node, number: node, since: None, beaten_at: at };
+        let term = CellMembership { first: node, number: node, since: None, beaten_at: at };
         let terms = BTreeMap::from([(crate::cell::HOME, term)]);
         self.all.lock().insert(node, Member { name: name.to_owned(), terms });
     }
@@ -65,7 +65,7 @@ impl Members {
             let before = member.terms.get(&cell);
             let first = before.map_or(number, |term| term.first);
             let since = before.map(|_| Instant::now());
-            let term = Term { first, number, since, beaten_at: at };
+            let term = CellMembership { first, number, since, beaten_at: at };
             member.terms.insert(cell, term);
         }
     }
@@ -141,7 +141,12 @@ impl CellStore {
         Ok(number)
     }
 
-    pub(crate) async fn beat_in(&self, cell: &Cell, node: NodeId, now: Time) -> Result<Beat> {
+    pub(crate) async fn beat_in(
+        &self,
+        cell: &Cell,
+        node: NodeId,
+        now: Time,
+    ) -> Result<HeartbeatOutcome> {
         let number = self.joined_number(cell, node).await?;
         let at = Instant::now();
         // Also while it rests: this is how it is found to answer again.
@@ -154,9 +159,9 @@ impl CellStore {
         match beaten {
             Ok(()) => {
                 self.members.beaten(node, cell.number, number, at);
-                Ok(Beat::Beaten)
+                Ok(HeartbeatOutcome::Beaten)
             }
-            Err(StoreError::Fenced) => Ok(Beat::Fenced),
+            Err(StoreError::Fenced) => Ok(HeartbeatOutcome::Fenced),
             Err(error) => Err(error),
         }
     }
@@ -208,27 +213,27 @@ impl CellStore {
         self.members.term(node, cell.number).is_some_and(|term| term.since > Some(since))
     }
 
-    pub(crate) fn standing(
+    pub(crate) fn lease_status(
         &self,
         node: NodeId,
         tenant: TenantId,
         leased_at: Instant,
         trusted: Duration,
-    ) -> LeaseStanding {
+    ) -> LeaseStatus {
         if self.is_alone() {
-            return LeaseStanding::Held;
+            return LeaseStatus::Held;
         }
         if self.directory.moved_at(tenant).is_some_and(|at| at > leased_at) {
-            return LeaseStanding::Lost;
+            return LeaseStatus::Lost;
         }
         let cell = self.directory.known_cell(tenant);
         match self.members.term(node, cell) {
-            None => LeaseStanding::Lost,
+            None => LeaseStatus::Lost,
             // It is given back: the tenant leaves when nothing of it is held.
-            Some(_) if self.directory.is_leaving(tenant) => LeaseStanding::Doubtful,
-            Some(term) if term.since > Some(leased_at) => LeaseStanding::Lost,
-            Some(term) if term.beaten_at.elapsed() < trusted => LeaseStanding::Held,
-            Some(_) => LeaseStanding::Doubtful,
+            Some(_) if self.directory.is_leaving(tenant) => LeaseStatus::Doubtful,
+            Some(term) if term.since > Some(leased_at) => LeaseStatus::Lost,
+            Some(term) if term.beaten_at.elapsed() < trusted => LeaseStatus::Held,
+            Some(_) => LeaseStatus::Doubtful,
         }
     }
 }

@@ -4,10 +4,10 @@
 
 use gancho_store::{ListOrder, Page};
 
-type Place = [u8; 32];
+type ListPosition = [u8; 32];
 
 /// Whether a place comes before another in a list.
-fn precedes(order: ListOrder, one: &Place, other: &Place) -> bool {
+fn precedes(order: ListOrder, one: &ListPosition, other: &ListPosition) -> bool {
     match order {
         ListOrder::NewestFirst => one > other,
         ListOrder::OldestFirst => one < other,
@@ -20,10 +20,10 @@ pub(crate) fn merge<T>(
     order: ListOrder,
     max: usize,
     max_bytes: usize,
-    place: impl Fn(&T) -> Place,
+    place: impl Fn(&T) -> ListPosition,
     size: impl Fn(&T) -> usize,
 ) -> Page<T> {
-    let (mut rows, mut end) = (Vec::new(), None::<Place>);
+    let (mut rows, mut end) = (Vec::new(), None::<ListPosition>);
     for page in pages {
         if let Some(next) = page.next {
             end = Some(end.filter(|end| precedes(order, end, &next)).unwrap_or(next));
@@ -38,7 +38,7 @@ pub(crate) fn merge<T>(
         rows.retain(|(place, _)| !precedes(order, end, place));
     }
     let mut bytes = 0;
-    let fits = |(_, row): &&(Place, T)| {
+    let fits = |(_, row): &&(ListPosition, T)| {
         let is_first = bytes == 0;
         bytes += size(row).max(1);
         is_first || bytes <= max_bytes
@@ -53,7 +53,7 @@ pub(crate) fn merge<T>(
 }
 
 /// The place of a row in a list that goes by ids.
-pub(crate) fn place_of_id(id: [u8; 16]) -> Place {
+pub(crate) fn place_of_id(id: [u8; 16]) -> ListPosition {
     let mut place = [0; 32];
     place[..16].copy_from_slice(&id);
     place
@@ -63,7 +63,7 @@ pub(crate) fn place_of_id(id: [u8; 16]) -> Place {
 mod tests {
     use super::*;
 
-    fn at(number: u8) -> Place {
+    fn at(number: u8) -> ListPosition {
         place_of_id([number; 16])
     }
 
@@ -71,7 +71,7 @@ mod tests {
         pages: &[(&[u8], Option<u8>)],
         order: ListOrder,
         max: usize,
-    ) -> (Vec<u8>, Option<Place>) {
+    ) -> (Vec<u8>, Option<ListPosition>) {
         let pages =
             pages.iter().map(|(rows, next)| Page { rows: rows.to_vec(), next: next.map(at) });
         let page = merge(pages, order, max, usize::MAX, |row| at(*row), |_| 1);

@@ -85,7 +85,7 @@ impl CellStore {
         let row = MoveRow { error: None, ..row };
         let mover = Mover { cells: self, rules: &self.setup.moves, home, row };
         match mover.row.step {
-            MoveStep::Copying | MoveStep::Closing => mover.go_on().await,
+            MoveStep::Copying | MoveStep::Closing => mover.resume().await,
             MoveStep::Removing => mover.remove(Duration::ZERO).await,
             MoveStep::GoingBack => mover.go_back().await,
             ended @ (MoveStep::Done | MoveStep::TakenBack) => Ok(ended),

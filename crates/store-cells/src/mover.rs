@@ -60,7 +60,7 @@ impl Mover<'_> {
         }
     }
 
-    pub async fn go_on(mut self) -> Result<MoveStep> {
+    pub async fn resume(mut self) -> Result<MoveStep> {
         self.at(MovePoint::Begun)?;
         let (source, target) = (self.source()?, self.target()?);
         // An earlier run has closed the tenant: what is left is done at once.
@@ -160,7 +160,7 @@ impl Mover<'_> {
             let mut copied = 0;
             while copied < left {
                 let more = self.copy_changes(MovePoint::ChangesCopied);
-                match within(max_step, more).await? {
+                match with_timeout(max_step, more).await? {
                     0 => break,
                     more => copied += more as u64,
                 }
@@ -258,7 +258,7 @@ impl Mover<'_> {
     async fn hand_over(&self, target: &PostgresStore) -> Result<()> {
         let source = self.source()?;
         let handing_over = source.hand_over_statistics(target, &self.row);
-        within(MAX_HAND_OVER, handing_over).await
+        with_timeout(MAX_HAND_OVER, handing_over).await
     }
 
     /// From the old cell, when nobody reads there any more.
@@ -332,10 +332,10 @@ impl Mover<'_> {
 
 /// A call that the tenant waits for.
 async fn soon<T>(call: impl Future<Output = Result<T>>) -> Result<T> {
-    within(MAX_STEP, call).await
+    with_timeout(MAX_STEP, call).await
 }
 
-async fn within<T>(max: Duration, call: impl Future<Output = Result<T>>) -> Result<T> {
+async fn with_timeout<T>(max: Duration, call: impl Future<Output = Result<T>>) -> Result<T> {
     let slow = |_| Err(StoreError::Unavailable("a cell takes too long to answer".into()));
     tokio::time::timeout(max, call).await.unwrap_or_else(slow)
 }

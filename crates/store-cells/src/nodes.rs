@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use gancho_domain::{TenantId, Time};
 use gancho_store::{
-    LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
+    LeaseStatus, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, Result, StoreError,
 };
 
 use crate::{
     CellStore, at_home,
-    members::{Beat, name_in_cells},
+    members::{HeartbeatOutcome, name_in_cells},
 };
 
 /// How long a heartbeat may take in one cell, so that all of them and a rejoin end before the engine gives up.
@@ -89,16 +89,16 @@ impl Nodes for CellStore {
             tokio::time::timeout(MAX_BEAT, beat).await.unwrap_or_else(|_| Err(cell.hangs()))
         });
         let beats = join_all(beats).await;
-        if !beats.contains(&Ok(Beat::Beaten)) {
-            let is_fenced = beats.contains(&Ok(Beat::Fenced));
+        if !beats.contains(&Ok(HeartbeatOutcome::Beaten)) {
+            let is_fenced = beats.contains(&Ok(HeartbeatOutcome::Fenced));
             let failed = beats.into_iter().find_map(Result::err);
             return Err(failed.filter(|_| !is_fenced).unwrap_or(StoreError::Fenced));
         }
         let mut fenced = Vec::new();
         for (cell, beat) in cells.iter().zip(beats) {
             match beat {
-                Ok(Beat::Beaten) => {}
-                Ok(Beat::Fenced) => {
+                Ok(HeartbeatOutcome::Beaten) => {}
+                Ok(HeartbeatOutcome::Fenced) => {
                     fenced.push(tokio::time::timeout(MAX_BEAT, self.rejoin(cell, node)));
                 }
                 Err(error) => {
@@ -110,14 +110,14 @@ impl Nodes for CellStore {
         Ok(())
     }
 
-    fn lease_standing(
+    fn lease_status(
         &self,
         node: NodeId,
         tenant: TenantId,
         leased_at: Instant,
         trusted: Duration,
-    ) -> LeaseStanding {
-        self.standing(node, tenant, leased_at, trusted)
+    ) -> LeaseStatus {
+        self.lease_status(node, tenant, leased_at, trusted)
     }
 
     /// A cell that does not answer finds out by itself.

@@ -91,7 +91,7 @@ impl CellStore {
             document_cells: parking_lot::Mutex::default(),
             pauses: parking_lot::Mutex::default(),
             intake: crate::intake::IntakeState::default(),
-            deferred: crate::statistics::Deferred::default(),
+            deferred: crate::statistics::DeferredRows::default(),
             late_claims: crate::late_claims::LateClaims::default(),
             move_failures: parking_lot::Mutex::default(),
             moves_under_way: parking_lot::Mutex::default(),

@@ -6,13 +6,13 @@ use gancho_domain::{
     DeliveryId, EmailId, Endpoint, EndpointId, EventId, ParcelId, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    AcceptOutcome, Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView,
+    AcceptOutcome, Deliveries, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryView,
     EmailReport, EmailReports, Endpoints, EventFilter, EventOutline, EventRow, EventView,
     FailedEmails, NewDelivery, NewEmailReport, NewSuppression, Page, PageRequest, PlanCharge,
     Result, RetryOutcome, Suppression, Suppressions, Usage,
 };
 
-use crate::{CellStore, accept::Part, in_cell};
+use crate::{CellStore, accept::CellBatch, in_cell};
 
 #[async_trait]
 impl Endpoints for CellStore {
@@ -82,10 +82,13 @@ impl Deliveries for CellStore {
         Ok(found.map(|(_, owner)| owner))
     }
 
-    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
-        let mut all = DeliveryTally::default();
-        for Part { cell, things, .. } in self.by_cell(deliveries, |one| one.0).await? {
-            let tally = cell.noted(cell.store()?.tally(things).await)?;
+    async fn count_deliveries(
+        &self,
+        deliveries: Vec<(TenantId, DeliveryId)>,
+    ) -> Result<DeliveryCounts> {
+        let mut all = DeliveryCounts::default();
+        for CellBatch { cell, things, .. } in self.by_cell(deliveries, |one| one.0).await? {
+            let tally = cell.noted(cell.store()?.count_deliveries(things).await)?;
             all.delivered += tally.delivered;
             all.failed += tally.failed;
             all.waiting += tally.waiting;

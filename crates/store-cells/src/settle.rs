@@ -24,7 +24,7 @@ use crate::{
 const ONCE_WITHIN: Duration = Duration::from_hours(24);
 
 /// The outcome of what was accepted in another cell, by its place in `follow`.
-type Foreign = HashMap<usize, AcceptOutcome>;
+type OtherCellOutcomes = HashMap<usize, AcceptOutcome>;
 
 #[async_trait]
 impl Settle for CellStore {
@@ -63,7 +63,7 @@ impl CellStore {
         &self,
         cell: &Cell,
         settlements: Vec<Settlement>,
-    ) -> Result<(Vec<Settlement>, Vec<Foreign>)> {
+    ) -> Result<(Vec<Settlement>, Vec<OtherCellOutcomes>)> {
         let (mut own, mut outcomes) = (Vec::new(), Vec::new());
         for mut settlement in settlements {
             let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
@@ -129,7 +129,7 @@ fn dropped(new: &NewParcel, error: &StoreError) {
 }
 
 /// The outcomes of what followed, here and elsewhere, in order.
-fn joined(outcome: SettleOutcome, mut foreign: Foreign) -> SettleOutcome {
+fn joined(outcome: SettleOutcome, mut foreign: OtherCellOutcomes) -> SettleOutcome {
     match outcome {
         SettleOutcome::Done { follow } if !foreign.is_empty() => {
             let total = follow.len() + foreign.len();

@@ -101,7 +101,7 @@ impl CellStore {
         for (cell, answer) in join_all(reads).await {
             match answer {
                 Ok(answer) => answers.push((cell, answer)),
-                Err(error) => failure = Some(worse(failure, error)),
+                Err(error) => failure = Some(more_severe(failure, error)),
             }
         }
         (answers, failure)
@@ -140,7 +140,7 @@ impl CellStore {
             match answer {
                 Ok(Some(found)) => return Ok(Some((cell, found))),
                 Ok(None) => {}
-                Err(error) => failure = Some(worse(failure, error)),
+                Err(error) => failure = Some(more_severe(failure, error)),
             }
         }
         failure.map_or(Ok(None), Err)
@@ -156,7 +156,7 @@ where
 }
 
 /// An error that says what is wrong with the call comes before an outage.
-fn worse(before: Option<StoreError>, error: StoreError) -> StoreError {
+fn more_severe(before: Option<StoreError>, error: StoreError) -> StoreError {
     match before {
         Some(before) if before.is_permanent() || !error.is_permanent() => before,
         _ => error,

@@ -10,7 +10,7 @@ use gancho_store::{
     StatisticsPoint, StatisticsWindow, TargetId,
     statistics::{
         MAX_BATCH,
-        without_success::{NoSuccess, fair_order},
+        without_success::{WithoutSuccessQuery, fair_order},
     },
 };
 use parking_lot::Mutex;
@@ -24,14 +24,14 @@ use crate::{
 /// Rows for cells that did not answer. A row holds all that a node counted in its minute, so a later one takes the place
 /// of an earlier one.
 #[derive(Default)]
-pub(crate) struct Deferred(Mutex<HashMap<u32, Rows>>);
+pub(crate) struct DeferredRows(Mutex<HashMap<u32, Rows>>);
 
 type Rows = BTreeMap<(NodeId, u32, Time, Series), MinuteFigures>;
 
 /// Rows that wait for one cell. Beyond these, the newest are not counted.
 const MAX_DEFERRED: usize = 50_000;
 
-impl Deferred {
+impl DeferredRows {
     fn put(&self, cell: u32, (node, part): (NodeId, u32), rows: Vec<MinuteFigures>) {
         let mut all = self.0.lock();
         let waiting = all.entry(cell).or_default();
@@ -194,7 +194,7 @@ impl Statistics for CellStore {
         Ok(found)
     }
 
-    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+    async fn targets_without_success(&self, of: WithoutSuccessQuery) -> Result<Vec<FailingTarget>> {
         let found =
             self.each(|store, _| async move { store.targets_without_success(of).await }).await?;
         Ok(fair_order(self.living(found, |one| Some(one.tenant))))

@@ -45,9 +45,9 @@ pub fn in_schema(url: &str, schema: &str) -> String {
 }
 
 /// Makes tenants, and events with one delivery that is due.
-pub struct Maker(IdMaker);
+pub struct ParcelGenerator(IdMaker);
 
-impl Maker {
+impl ParcelGenerator {
     pub fn new() -> Self {
         Self(IdMaker::new(Arc::new(SystemClock), Arc::new(SystemRandom)))
     }

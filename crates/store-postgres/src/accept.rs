@@ -12,7 +12,7 @@ use crate::{
     PostgresStore,
     commit_rules::CommitRules,
     idempotency, intake,
-    order::{self, Line},
+    order::{self, SubjectQueue},
     rows::{self, text, uuid},
     session::{Session, execute, query},
     tx_error::TxError,
@@ -31,7 +31,7 @@ impl Accept for PostgresStore {
 
 /// A parcel of a batch, and the node that its deliveries may be leased to.
 #[derive(Clone, Copy)]
-pub(crate) struct Incoming<'a> {
+pub(crate) struct BatchParcel<'a> {
     pub new: &'a NewParcel,
     pub holder: NodeId,
     /// Whether it comes from the intake. This transaction removes it from there.
@@ -41,19 +41,19 @@ pub(crate) struct Incoming<'a> {
 /// Writes the parcels inside a transaction. Returns one outcome for each, in order.
 pub(crate) async fn write(
     session: &Session,
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
     rules: &CommitRules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
     if !incoming.iter().any(|one| one.is_intake) {
         return write_new(session, incoming, rules).await;
     }
     let moved = intake::hold(session, incoming).await?;
-    let present: Vec<Incoming<'_>> =
+    let present: Vec<BatchParcel<'_>> =
         incoming.iter().filter(|one| !moved.contains(&one.new.parcel.id)).copied().collect();
     let outcomes = write_new(session, &present, rules).await?;
     intake::remove(session, &present, &outcomes).await?;
     let mut outcomes = outcomes.into_iter();
-    let outcome = |one: &Incoming<'_>| match one.new.parcel.id {
+    let outcome = |one: &BatchParcel<'_>| match one.new.parcel.id {
         first if moved.contains(&first) => Some(AcceptOutcome::Again { first }),
         _ => outcomes.next(),
     };
@@ -62,11 +62,11 @@ pub(crate) async fn write(
 
 async fn write_new(
     session: &Session,
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
     rules: &CommitRules,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
     let seen = idempotency::seen(session, incoming, rules.over.get()).await?;
-    let fresh: Vec<Incoming<'_>> = incoming
+    let fresh: Vec<BatchParcel<'_>> = incoming
         .iter()
         .zip(&seen)
         .filter(|(_, seen)| seen.is_none())
@@ -94,8 +94,8 @@ on conflict (tenant_id, subject) do update set last = subjects.last + excluded.l
 returning tenant_id, subject, last";
 
 /// Assigns the next number of its subject to each parcel. The subjects' rows are locked from here on.
-async fn number(session: &Session, fresh: &[Incoming<'_>]) -> Result<Vec<Option<u64>>, TxError> {
-    let subject = |one: &Incoming<'_>| {
+async fn number(session: &Session, fresh: &[BatchParcel<'_>]) -> Result<Vec<Option<u64>>, TxError> {
+    let subject = |one: &BatchParcel<'_>| {
         let parcel = &one.new.parcel;
         parcel.subject.as_ref().map(|subject| (parcel.tenant, subject.as_bytes().to_vec()))
     };
@@ -134,15 +134,15 @@ async fn number(session: &Session, fresh: &[Incoming<'_>]) -> Result<Vec<Option<
 /// Decides the placement of each delivery. The subjects' rows must be locked, as [`number`] does.
 pub(crate) async fn place(
     session: &Session,
-    fresh: &[Incoming<'_>],
+    fresh: &[BatchParcel<'_>],
 ) -> Result<Vec<Vec<Placement>>, TxError> {
-    let lines: BTreeSet<Line> = fresh
+    let lines: BTreeSet<SubjectQueue> = fresh
         .iter()
         .flat_map(|one| one.new.deliveries.iter().filter_map(|to| line(one, to)))
         .collect();
-    let mut blocked: HashSet<Line> =
+    let mut blocked: HashSet<SubjectQueue> =
         if lines.is_empty() { HashSet::new() } else { order::blocked(session, lines).await? };
-    let mut place = |one: &Incoming<'_>, to: &NewDelivery| {
+    let mut place = |one: &BatchParcel<'_>, to: &NewDelivery| {
         if withhold::reason(one).is_some() {
             return Placement::Dead;
         }
@@ -160,7 +160,7 @@ pub(crate) async fn place(
         .collect())
 }
 
-fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
+fn line(one: &BatchParcel<'_>, to: &NewDelivery) -> Option<SubjectQueue> {
     if withhold::reason(one).is_some() {
         return None;
     }
@@ -187,13 +187,13 @@ const MAX_BYTES: usize = 64 << 20;
 
 async fn insert_parcels(
     session: &Session,
-    fresh: &[Incoming<'_>],
+    fresh: &[BatchParcel<'_>],
     numbers: &[Option<u64>],
 ) -> Result<(), TxError> {
     let mut start = 0;
     while start < fresh.len() {
         let mut bytes = 0;
-        let fits = |one: &&Incoming<'_>| {
+        let fits = |one: &&BatchParcel<'_>| {
             bytes += one.new.parcel.body.len();
             bytes <= MAX_BYTES
         };
@@ -206,7 +206,7 @@ async fn insert_parcels(
 
 async fn insert_some_parcels<'a>(
     session: &Session,
-    fresh: &[Incoming<'a>],
+    fresh: &[BatchParcel<'a>],
     numbers: &[Option<u64>],
 ) -> Result<(), TxError> {
     let parcels = || fresh.iter().map(|one| &*one.new.parcel);
@@ -223,7 +223,8 @@ async fn insert_some_parcels<'a>(
     let only: Vec<Option<Uuid>> = fresh.iter().map(|one| only_id(&one.new.deliveries)).collect();
     let lists: Vec<Option<String>> = fresh.iter().map(|one| id_list(&one.new.deliveries)).collect();
     let bodies: Vec<&[u8]> = parcels().map(|one| &*one.body).collect();
-    let request = |one: &Incoming<'a>| one.new.ledger.as_ref().map(|received| &*received.request);
+    let request =
+        |one: &BatchParcel<'a>| one.new.ledger.as_ref().map(|received| &*received.request);
     let requests: Vec<Option<&[u8]>> = fresh.iter().map(request).collect();
     let traces: Vec<Option<[u8; TraceContext::SIZE]>> =
         parcels().map(|one| one.trace.map(TraceContext::to_bytes)).collect();
@@ -265,7 +266,7 @@ select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int8[],
 
 pub(crate) async fn insert_deliveries(
     session: &Session,
-    fresh: &[Incoming<'_>],
+    fresh: &[BatchParcel<'_>],
     placed: &[Vec<Placement>],
     numbers: &[Option<u64>],
 ) -> Result<(), TxError> {

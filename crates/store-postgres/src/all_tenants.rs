@@ -14,7 +14,7 @@ use crate::{
     PostgresStore,
     delivery_list::{OUTCOME, add_filter, max_scanned, parcel_columns, read_place, write_place},
     rows::{self, DELIVERY, uuid},
-    scan::{Ids, ScanBudget, Step, Trail, page},
+    scan::{Ids, RowScan, ScanBudget, Step, page},
     session::{Session, query},
     tx_error::store_error,
     where_clause::Conditions,
@@ -31,8 +31,8 @@ impl AllTenants for PostgresStore {
         let ids = rows::ids_at(ListOrder::NewestFirst, filter.since, filter.until);
         let budget = ScanBudget::new(max_scanned(self.max_scanned, &filter), request.max);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
-        let trail = AllDeliveries { session: &session, filter: &filter, ids };
-        let (found, next) = page(&trail, request.max, budget, after).await?;
+        let row_scan = AllDeliveries { session: &session, filter: &filter, ids };
+        let (found, next) = page(&row_scan, request.max, budget, after).await?;
         Ok(Page { rows: read(&session, &found).await?, next: next.map(write_place) })
     }
 
@@ -94,7 +94,7 @@ struct AllDeliveries<'a> {
 /// A tenant and one of its deliveries.
 type Key = (Uuid, Uuid);
 
-impl Trail for AllDeliveries<'_> {
+impl RowScan for AllDeliveries<'_> {
     type Row = Key;
     type Place = Uuid;
 

@@ -143,10 +143,15 @@ impl Archiving for PostgresStore {
 }
 
 /// Tenants and deliveries.
-type Keys = (Vec<Uuid>, Vec<Uuid>);
+type DeliveryKeys = (Vec<Uuid>, Vec<Uuid>);
 
 impl PostgresStore {
-    async fn keys(&self, which: ArchiveSelection, max: usize, max_bytes: usize) -> Result<Keys> {
+    async fn keys(
+        &self,
+        which: ArchiveSelection,
+        max: usize,
+        max_bytes: usize,
+    ) -> Result<DeliveryKeys> {
         let session = self.upkeep_session().await?;
         let max = max as i64;
         let (sql, values): (String, Vec<Box<dyn ToSql + Send + Sync>>) = match which {
@@ -166,7 +171,7 @@ impl PostgresStore {
         let values: Vec<&(dyn ToSql + Sync)> =
             values.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
         let found = query(&session, &sql, &values).await.map_err(store_error)?;
-        let (mut keys, mut bytes) = (Keys::default(), 0);
+        let (mut keys, mut bytes) = (DeliveryKeys::default(), 0);
         for row in &found {
             if bytes >= max_bytes {
                 break;
@@ -178,7 +183,7 @@ impl PostgresStore {
         Ok(keys)
     }
 
-    async fn attempts_of(&self, keys: &Keys) -> Result<HashMap<DeliveryId, Vec<Attempt>>> {
+    async fn attempts_of(&self, keys: &DeliveryKeys) -> Result<HashMap<DeliveryId, Vec<Attempt>>> {
         let session = self.upkeep_session().await?;
         let sql = format!(
             "select {ATTEMPT}, delivery_id

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     rows::{self, text, uuid},
-    scan::{self, Ids, ScanBudget, Step, Trail},
+    scan::{self, Ids, RowScan, ScanBudget, Step},
     session::{Session, execute, query},
     tx_error::{corrupt, store_error},
     where_clause::Conditions,
@@ -91,7 +91,7 @@ struct Entries<'a> {
     ids: Ids,
 }
 
-impl Trail for Entries<'_> {
+impl RowScan for Entries<'_> {
     type Row = AuditEntry;
     type Place = Uuid;
 

@@ -9,20 +9,20 @@ use gancho_store::{
 };
 
 use crate::{
-    accept::{self, Incoming},
+    accept::{self, BatchParcel},
     commit_rules::CommitRules,
     email_reports, ledger,
-    listen::Ring,
+    listen::BellsToRing,
     order,
     orphaned_leases::{self, Leases},
     session::Session,
-    settle::{self, Ending},
+    settle::{self, NodeSettlement},
     time_buckets::{self, Bucket},
     tx_error::TxError,
 };
 
 /// A call that writes.
-pub(crate) enum Work {
+pub(crate) enum WriteCall {
     Accept(Vec<NewParcel>, NodeId),
     /// The same for parcels that are in the intake.
     AcceptIntake(Vec<NewParcel>, NodeId),
@@ -34,7 +34,7 @@ pub(crate) enum Work {
 }
 
 /// The answer to a call.
-pub(crate) enum Answer {
+pub(crate) enum CallResult {
     Accepted(Vec<AcceptOutcome>),
     Settled(Vec<SettleOutcome>),
     Released,
@@ -43,12 +43,12 @@ pub(crate) enum Answer {
 /// Runs the calls. Returns one answer for each, in order. Settlements are written first.
 pub(crate) async fn run(
     session: &Session,
-    calls: &[&Work],
+    calls: &[&WriteCall],
     buckets: &BTreeSet<Bucket>,
     rules: &CommitRules,
-) -> Result<(Vec<Answer>, Ring), TxError> {
-    let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
-    let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
+) -> Result<(Vec<CallResult>, BellsToRing), TxError> {
+    let endings: Vec<NodeSettlement<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
+    let incoming: Vec<BatchParcel<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
     lock_order(session, &endings, &incoming).await?;
     let (written, accepted, released, ()) = try_join!(
         settle::write(session, &endings, rules.dead_letter_ttl),
@@ -56,7 +56,7 @@ pub(crate) async fn run(
         release(session, calls),
         time_buckets::write(session, buckets)
     )?;
-    let following: Vec<Incoming<'_>> = endings
+    let following: Vec<BatchParcel<'_>> = endings
         .iter()
         .zip(&written.held)
         .filter(|(_, held)| **held)
@@ -70,24 +70,24 @@ pub(crate) async fn run(
     let moved = order::move_up(session, &written.ended).await?;
     ledger::write(session, &incoming, &accepted).await?;
     email_reports::write(session, &reports(calls, &accepted)).await?;
-    let ring = Ring::of(&incoming, &accepted)
-        .or(Ring::of(&following, &followed))
-        .or(Ring { here: moved || released, others: moved || released });
+    let ring = BellsToRing::of(&incoming, &accepted)
+        .or(BellsToRing::of(&following, &followed))
+        .or(BellsToRing { here: moved || released, others: moved || released });
     Ok((answers(calls, written.held, accepted, followed), ring))
 }
 
-impl Work {
-    fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
+impl WriteCall {
+    fn endings(&self) -> impl Iterator<Item = NodeSettlement<'_>> {
         let (node, settlements) = match self {
             Self::Accept(..) | Self::AcceptIntake(..) | Self::Release(_) | Self::Report(..) => {
                 (NodeId(0), [].as_slice())
             }
             Self::Settle(node, settlements) => (*node, settlements.as_slice()),
         };
-        settlements.iter().map(move |settlement| Ending { node, settlement })
+        settlements.iter().map(move |settlement| NodeSettlement { node, settlement })
     }
 
-    fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
+    fn incoming(&self) -> impl Iterator<Item = BatchParcel<'_>> {
         let (parcels, holder) = match self {
             Self::Accept(parcels, holder) | Self::AcceptIntake(parcels, holder) => {
                 (parcels.as_slice(), *holder)
@@ -97,7 +97,7 @@ impl Work {
             Self::Settle(..) | Self::Release(_) => ([].as_slice(), NodeId(0)),
         };
         let is_intake = matches!(self, Self::AcceptIntake(..));
-        parcels.iter().map(move |new| Incoming { new, holder, is_intake })
+        parcels.iter().map(move |new| BatchParcel { new, holder, is_intake })
     }
 
     /// Returns the buckets of every delivery that may be written, including those that follow.
@@ -110,13 +110,13 @@ impl Work {
     }
 
     /// Returns the deliveries that the answer leases to the caller's node.
-    pub(crate) fn held(&self, answer: &Answer) -> Leases {
+    pub(crate) fn held(&self, answer: &CallResult) -> Leases {
         let (node, parcels): (NodeId, Vec<(&NewParcel, &AcceptOutcome)>) = match (self, answer) {
             (
                 Self::Accept(parcels, holder) | Self::AcceptIntake(parcels, holder),
-                Answer::Accepted(answers),
+                CallResult::Accepted(answers),
             ) => (*holder, parcels.iter().zip(answers).collect()),
-            (Self::Settle(node, settlements), Answer::Settled(answers)) => {
+            (Self::Settle(node, settlements), CallResult::Settled(answers)) => {
                 let follow =
                     settlements.iter().zip(answers).flat_map(|(one, answer)| match answer {
                         SettleOutcome::Done { follow } => one.follow.iter().zip(follow),
@@ -159,21 +159,21 @@ impl Work {
     }
 }
 
-fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'a> {
+fn follow<'a>(ending: &NodeSettlement<'a>) -> impl Iterator<Item = BatchParcel<'a>> + use<'a> {
     let holder = ending.node;
-    ending.settlement.follow.iter().map(move |new| Incoming { new, holder, is_intake: false })
+    ending.settlement.follow.iter().map(move |new| BatchParcel { new, holder, is_intake: false })
 }
 
 /// Returns the reports among the calls, each with the outcome of its notice.
 fn reports<'a>(
-    calls: &[&'a Work],
+    calls: &[&'a WriteCall],
     mut accepted: &'a [AcceptOutcome],
 ) -> Vec<(TenantScope, &'a NewEmailReport, &'a AcceptOutcome)> {
     let mut reports = Vec::new();
     for call in calls {
         let (own, others) = accepted.split_at(call.incoming().count().min(accepted.len()));
         accepted = others;
-        if let (Work::Report(scope, new), [answer]) = (call, own) {
+        if let (WriteCall::Report(scope, new), [answer]) = (call, own) {
             reports.push((*scope, &**new, answer));
         }
     }
@@ -181,10 +181,10 @@ fn reports<'a>(
 }
 
 /// Returns whether anything was released.
-async fn release(session: &Session, calls: &[&Work]) -> Result<bool, TxError> {
+async fn release(session: &Session, calls: &[&WriteCall]) -> Result<bool, TxError> {
     let mut released = false;
     for call in calls {
-        if let Work::Release((node, deliveries)) = call {
+        if let WriteCall::Release((node, deliveries)) = call {
             released |= orphaned_leases::give_back(session, *node, deliveries).await? > 0;
         }
     }
@@ -195,8 +195,8 @@ async fn release(session: &Session, calls: &[&Work]) -> Result<bool, TxError> {
 /// ordered delivery may end.
 async fn lock_order(
     session: &Session,
-    endings: &[Ending<'_>],
-    incoming: &[Incoming<'_>],
+    endings: &[NodeSettlement<'_>],
+    incoming: &[BatchParcel<'_>],
 ) -> Result<(), TxError> {
     let kept: Vec<(TenantId, DeliveryId)> = endings
         .iter()
@@ -218,8 +218,8 @@ async fn lock_order(
     order::lock(session, &kept, &subjects).await
 }
 
-impl Ring {
-    fn of(incoming: &[Incoming<'_>], accepted: &[AcceptOutcome]) -> Self {
+impl BellsToRing {
+    fn of(incoming: &[BatchParcel<'_>], accepted: &[AcceptOutcome]) -> Self {
         let mut ring = Self::default();
         for (one, answer) in incoming.iter().zip(accepted) {
             let AcceptOutcome::New { placed, .. } = answer else {
@@ -241,21 +241,21 @@ impl Ring {
 
 /// Distributes the results to their calls.
 fn answers(
-    calls: &[&Work],
+    calls: &[&WriteCall],
     held: Vec<bool>,
     accepted: Vec<AcceptOutcome>,
     followed: Vec<AcceptOutcome>,
-) -> Vec<Answer> {
+) -> Vec<CallResult> {
     let mut held = held.into_iter();
     let mut accepted = accepted.into_iter();
     let mut followed = followed.into_iter();
     calls
         .iter()
         .map(|call| match call {
-            Work::Accept(parcels, _) | Work::AcceptIntake(parcels, _) => {
-                Answer::Accepted(accepted.by_ref().take(parcels.len()).collect())
+            WriteCall::Accept(parcels, _) | WriteCall::AcceptIntake(parcels, _) => {
+                CallResult::Accepted(accepted.by_ref().take(parcels.len()).collect())
             }
-            Work::Settle(_, settlements) => Answer::Settled(
+            WriteCall::Settle(_, settlements) => CallResult::Settled(
                 settlements
                     .iter()
                     .zip(held.by_ref())
@@ -269,8 +269,8 @@ fn answers(
                     })
                     .collect(),
             ),
-            Work::Report(..) => Answer::Accepted(accepted.by_ref().take(1).collect()),
-            Work::Release(_) => Answer::Released,
+            WriteCall::Report(..) => CallResult::Accepted(accepted.by_ref().take(1).collect()),
+            WriteCall::Release(_) => CallResult::Released,
         })
         .collect()
 }

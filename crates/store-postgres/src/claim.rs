@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    deal::Plan,
+    claim_plan::ClaimPlan,
     orphaned_leases::LeaseGuard,
     rows::{self, uuid},
     session::{Transaction, execute, query},
@@ -99,7 +99,7 @@ impl Claiming for PostgresStore {
                 plan.leave();
             }
         }
-        let Plan { cursor, caught_up, ends_lap, left, .. } = plan;
+        let ClaimPlan { cursor, caught_up, ends_lap, left, .. } = plan;
         let next_due = if caught_up { self.next_due(&claim).await? } else { None };
         // The caller has them, so no guard is needed any more.
         guard.iter_mut().for_each(LeaseGuard::clear);
@@ -127,7 +127,11 @@ impl Claiming for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, LeaseGuard), TxError> {
+    async fn take(
+        &self,
+        claim: &Claim,
+        plan: &ClaimPlan,
+    ) -> Result<(Vec<Job>, LeaseGuard), TxError> {
         let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
         let max: Vec<i64> = plan.takes.iter().map(|take| take.max as i64).collect();
@@ -168,10 +172,10 @@ impl PostgresStore {
 }
 
 /// Tenants and deliveries.
-type Keys = (Vec<Uuid>, Vec<Uuid>);
+type DeliveryKeys = (Vec<Uuid>, Vec<Uuid>);
 
 /// Returns the jobs, and the keys of the rows that cannot be read.
-fn jobs(taken: &[Row]) -> Result<(Vec<Job>, Keys)> {
+fn jobs(taken: &[Row]) -> Result<(Vec<Job>, DeliveryKeys)> {
     // Deliveries of one parcel share it.
     let mut parcels: HashMap<(TenantId, ParcelId), Arc<Parcel>> = HashMap::new();
     let (mut jobs, mut unreadable) = (Vec::with_capacity(taken.len()), (Vec::new(), Vec::new()));

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
-    batch::{self, Answer, Work},
+    batch::{self, CallResult, WriteCall},
     commit_rules::CommitRules,
-    listen::Ring,
+    listen::BellsToRing,
     queue::{Call, Queue, mixed_up},
     rows,
     session::{Session, SessionPool, query, query_one},
@@ -80,8 +80,8 @@ impl Committer {
     /// Runs all calls in one transaction. If one of them is refused, runs each in its own, so that one
     /// caller's error affects no other.
     async fn commit(&mut self, calls: Vec<Call>) {
-        let works: Vec<&Work> = calls.iter().map(|call| &call.work).collect();
-        let answers: Vec<Result<Answer>> = match self.transact(&works).await {
+        let works: Vec<&WriteCall> = calls.iter().map(|call| &call.work).collect();
+        let answers: Vec<Result<CallResult>> = match self.transact(&works).await {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
             Err(TxError::Content(_)) if works.len() > 1 => {
                 let mut answers = Vec::new();
@@ -110,7 +110,7 @@ impl Committer {
         }
     }
 
-    async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Answer>, TxError> {
+    async fn transact(&mut self, works: &[&WriteCall]) -> Result<Vec<CallResult>, TxError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -127,7 +127,10 @@ impl Committer {
         }
     }
 
-    async fn transact_once(&mut self, works: &[&Work]) -> Result<(Vec<Answer>, Ring), TxError> {
+    async fn transact_once(
+        &mut self,
+        works: &[&WriteCall],
+    ) -> Result<(Vec<CallResult>, BellsToRing), TxError> {
         let session = self.session().await?;
         let (writer, number) = self.begin(&session).await?;
         let buckets = self.buckets.unknown(works.iter().flat_map(|work| work.buckets()));
@@ -196,7 +199,7 @@ impl Committer {
         }
         tracing::warn!(%error, "commit response lost; checking whether it was committed");
         loop {
-            match self.happened(writer, number).await {
+            match self.was_committed(writer, number).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => return Err(TxError::Server(store_error(error))),
                 Err(error) => {
@@ -211,7 +214,7 @@ impl Committer {
 
     /// Whether the transaction with this number was committed. It may still be running on a connection that
     /// only this side has lost, so it is ended first, and the statement waits for its end.
-    async fn happened(&self, writer: Uuid, number: i64) -> Result<bool> {
+    async fn was_committed(&self, writer: Uuid, number: i64) -> Result<bool> {
         let session = self.pool.get().await?;
         let name = session_name(writer);
         // Reading the row is not enough: an insert waits for another one of the same key to end, but a read

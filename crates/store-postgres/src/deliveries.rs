@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    Deliveries, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter,
     EventOutline, EventRow, EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use uuid::Uuid;
@@ -215,7 +215,10 @@ impl Deliveries for PostgresStore {
         Ok(keys.iter().map(answer).collect())
     }
 
-    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
+    async fn count_deliveries(
+        &self,
+        deliveries: Vec<(TenantId, DeliveryId)>,
+    ) -> Result<DeliveryCounts> {
         let one = deliveries.first().map(|(tenant, _)| *tenant);
         let session = self.lists.next(one).await?;
         let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) =
@@ -223,7 +226,7 @@ impl Deliveries for PostgresStore {
         let sql = "select d.state, count(*) from unnest($1::uuid[], $2::uuid[]) k(tenant_id, id)
             join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id group by d.state";
         let found = query(&session, sql, &[&tenants, &ids]).await.map_err(store_error)?;
-        let mut tally = DeliveryTally::default();
+        let mut tally = DeliveryCounts::default();
         for row in &found {
             tally.add(rows::state(row, 0)?, rows::get::<i64>(row, 1)? as u64);
         }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     rows::{self, DELIVERY, uuid},
-    scan::{Ids, ScanBudget, Step, Trail, page},
+    scan::{Ids, RowScan, ScanBudget, Step, page},
     session::{Session, query},
     states::{DEAD, DELIVERED, LEASED, PENDING, Sql, WAITING, sql},
     tx_error::store_error,
@@ -70,7 +70,7 @@ impl ListQuery<'_> {
             ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
         };
         let begin = request.after.as_ref().map_or(start, read_named_place);
-        let (ids, next) = page(&ExternalIdTrail(self), request.max, budget, begin).await?;
+        let (ids, next) = page(&ExternalIdScan(self), request.max, budget, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
 }
@@ -96,7 +96,7 @@ pub(crate) async fn read(
     found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
-impl Trail for ListQuery<'_> {
+impl RowScan for ListQuery<'_> {
     type Row = Uuid;
     type Place = Uuid;
 
@@ -117,9 +117,9 @@ impl Trail for ListQuery<'_> {
 }
 
 /// Deliveries by the publisher's own id: by event, and within it by delivery.
-struct ExternalIdTrail<'a>(&'a ListQuery<'a>);
+struct ExternalIdScan<'a>(&'a ListQuery<'a>);
 
-impl Trail for ExternalIdTrail<'_> {
+impl RowScan for ExternalIdScan<'_> {
     type Row = Uuid;
     type Place = NamedPlace;
 

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Account, Collection, CollectionLimit, Document, Documents, Expect, Result};
+use gancho_store::{
+    Account, Collection, CollectionLimit, Document, Documents, Precondition, Result,
+};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -88,7 +90,7 @@ impl Documents for PostgresStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<Option<u64>> {
         self.write_document(on, key, &body, expect, None).await
     }
@@ -98,7 +100,7 @@ impl Documents for PostgresStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         limit: CollectionLimit,
     ) -> Result<Option<u64>> {
         self.put_within(on, key, &body, expect, limit).await.map_err(TxError::into_error)
@@ -109,7 +111,7 @@ impl Documents for PostgresStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         until: Time,
     ) -> Result<Option<u64>> {
         self.write_document(on, key, &body, expect, Some(until)).await
@@ -156,7 +158,7 @@ impl PostgresStore {
         on: Collection,
         key: &str,
         body: &[u8],
-        expect: Expect,
+        expect: Precondition,
         limit: CollectionLimit,
     ) -> Result<Option<u64>, TxError> {
         let (sql, version) = statement(expect);
@@ -184,7 +186,7 @@ impl PostgresStore {
         on: Collection,
         key: &str,
         body: &[u8],
-        expect: Expect,
+        expect: Precondition,
         until: Option<Time>,
     ) -> Result<Option<u64>> {
         let (sql, version) = statement(expect);
@@ -211,11 +213,11 @@ impl PostgresStore {
 }
 
 /// Returns the compare-and-set statement for `expect`, and its version parameter.
-fn statement(expect: Expect) -> (&'static str, i64) {
+fn statement(expect: Precondition) -> (&'static str, i64) {
     match expect {
-        Expect::Anything => (PUT, 1),
-        Expect::Nothing => (ADD, 1),
-        Expect::Version(version) => (CHANGE, version as i64),
+        Precondition::Anything => (PUT, 1),
+        Precondition::Nothing => (ADD, 1),
+        Precondition::Version(version) => (CHANGE, version as i64),
     }
 }
 

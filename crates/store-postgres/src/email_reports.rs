@@ -15,7 +15,7 @@ use crate::{
     PostgresStore,
     delivery_list::{self, read_place, write_place},
     rows::{self, text, uuid},
-    scan::{Ids, ScanBudget, Step, Trail, page},
+    scan::{Ids, RowScan, ScanBudget, Step, page},
     session::{Session, execute, query},
     states::DEAD,
     suppressions,
@@ -72,7 +72,7 @@ impl EmailReports for PostgresStore {
         let ids = rows::ids_at(request.order, which.since, which.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
         let budget = ScanBudget::new(self.max_scanned, request.max);
-        let failed = FailureTrail { session: &session, scope, which, ids };
+        let failed = FailureScan { session: &session, scope, which, ids };
         let (ids, next) = page(&failed, request.max, budget, after).await?;
         let rows = delivery_list::read(&session, scope, &ids).await?;
         Ok(Page { rows, next: next.map(write_place) })
@@ -80,7 +80,7 @@ impl EmailReports for PostgresStore {
 }
 
 /// One report for each e-mail, and the outcome of its notice.
-type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
+type ReportBatch<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
 
 /// Writes reports in one transaction with the notices, whose outcomes are in `new`.
 pub(crate) async fn write(
@@ -97,7 +97,7 @@ pub(crate) async fn write(
     suppressions::add(session, &suppress).await?;
     // One statement can write a row only once. Sorted, so that two writers of the same rows wait for each
     // other but cannot deadlock.
-    let mut rounds: Vec<Round<'_>> = Vec::new();
+    let mut rounds: Vec<ReportBatch<'_>> = Vec::new();
     for (scope, new, accepted) in new {
         let key = (uuid(scope.tenant()), uuid(new.report.email));
         match rounds.iter_mut().find(|round| !round.contains_key(&key)) {
@@ -113,7 +113,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-async fn write_round(session: &Session, round: &Round<'_>) -> Result<(), TxError> {
+async fn write_round(session: &Session, round: &ReportBatch<'_>) -> Result<(), TxError> {
     let reports = || round.values().map(|(new, _)| &new.report);
     let tenants: Vec<Uuid> = round.keys().map(|key| key.0).collect();
     let emails: Vec<Uuid> = round.keys().map(|key| key.1).collect();
@@ -148,14 +148,14 @@ async fn write_round(session: &Session, round: &Round<'_>) -> Result<(), TxError
 }
 
 /// E-mails that were given up, and those that were reported as failed later.
-struct FailureTrail<'a> {
+struct FailureScan<'a> {
     session: &'a Session,
     scope: TenantScope,
     which: FailedEmails,
     ids: Ids,
 }
 
-impl Trail for FailureTrail<'_> {
+impl RowScan for FailureScan<'_> {
     type Row = Uuid;
     type Place = Uuid;
 

@@ -14,7 +14,7 @@ use crate::{
     deliveries::{from_parcels, list, of_parcels},
     delivery_list::{read_place, write_place},
     rows::{self, uuid},
-    scan::{Ids, ScanBudget, Step, Trail, page},
+    scan::{Ids, RowScan, ScanBudget, Step, page},
     session::{Session, query},
     tx_error::store_error,
     where_clause::Conditions,
@@ -82,7 +82,7 @@ struct Events<'a> {
     ids: Ids,
 }
 
-impl Trail for Events<'_> {
+impl RowScan for Events<'_> {
     type Row = TenantRow<EventRow>;
     type Place = Uuid;
 

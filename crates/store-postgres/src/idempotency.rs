@@ -8,7 +8,7 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use crate::{
-    accept::Incoming,
+    accept::BatchParcel,
     rows::{self, uuid},
     session::{Session, execute, query},
     tx_error::{TxError, corrupt},
@@ -52,7 +52,7 @@ struct Holder {
 /// belong to them from then on.
 pub(crate) async fn seen(
     session: &Session,
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
     over: Time,
 ) -> Result<Vec<Option<AcceptOutcome>>, TxError> {
     // In the order of the keys, so that two batches with the same keys wait for each other but cannot
@@ -84,13 +84,13 @@ pub(crate) async fn seen(
 /// are duplicates or clashes. One that is created after the key's time takes the key over, which the second
 /// result notes.
 fn decide(
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
     free: &mut BTreeMap<Key, Holder>,
     holders: &mut BTreeMap<Key, Holder>,
     over: Time,
 ) -> (Vec<Option<AcceptOutcome>>, BTreeMap<Key, Holder>) {
     let mut replaced = BTreeMap::new();
-    let mut decide = |one: &Incoming<'_>| {
+    let mut decide = |one: &BatchParcel<'_>| {
         let once = one.new.once.as_ref()?;
         let key = (one.new.parcel.tenant, once.key);
         if let Some(first) = free.remove(&key) {
@@ -115,12 +115,12 @@ fn decide(
 }
 
 fn with_keys<'a>(
-    incoming: &'a [Incoming<'a>],
-) -> impl Iterator<Item = (&'a Incoming<'a>, &'a IdempotencyKey)> {
+    incoming: &'a [BatchParcel<'a>],
+) -> impl Iterator<Item = (&'a BatchParcel<'a>, &'a IdempotencyKey)> {
     incoming.iter().filter_map(|one| one.new.once.as_ref().map(|once| (one, once)))
 }
 
-fn holder(incoming: &Incoming<'_>, once: &IdempotencyKey) -> Holder {
+fn holder(incoming: &BatchParcel<'_>, once: &IdempotencyKey) -> Holder {
     Holder {
         parcel: incoming.new.parcel.id,
         content: once.content,

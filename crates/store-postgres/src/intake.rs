@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    accept::Incoming,
+    accept::BatchParcel,
     listen::INTAKE_CHANNEL,
     rows::{self, text, uuid},
     session::{Session, Transaction, execute, query},
@@ -95,7 +95,7 @@ where i.tenant_id = k.tenant_id and i.id = k.id";
 /// faster.
 pub(crate) async fn hold(
     session: &Session,
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
 ) -> Result<HashSet<ParcelId>, TxError> {
     let parcels = || incoming.iter().filter(|one| one.is_intake).map(|one| &*one.new.parcel);
     let tenants: Vec<Uuid> = parcels().map(|one| uuid(one.tenant)).collect();
@@ -110,10 +110,10 @@ pub(crate) async fn hold(
 /// Removes the rows of accepted parcels, whether accepted now or before.
 pub(crate) async fn remove(
     session: &Session,
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
     outcomes: &[AcceptOutcome],
 ) -> Result<(), TxError> {
-    let is_accepted = |(one, outcome): &(&Incoming<'_>, &AcceptOutcome)| {
+    let is_accepted = |(one, outcome): &(&BatchParcel<'_>, &AcceptOutcome)| {
         one.is_intake && !matches!(outcome, AcceptOutcome::Clash { .. })
     };
     let parcels =

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    accept::Incoming,
+    accept::BatchParcel,
     rows::{self, uuid},
     session::{Session, execute, query},
     tx_error::{TxError, corrupt, store_error},
@@ -57,7 +57,7 @@ fn hash(row: &Row, column: usize) -> Result<Hash> {
 /// must lock, so this comes last in a transaction: its holder waits for no lock.
 pub(crate) async fn write(
     session: &Session,
-    incoming: &[Incoming<'_>],
+    incoming: &[BatchParcel<'_>],
     accepted: &[AcceptOutcome],
 ) -> Result<(), TxError> {
     let new: Vec<(ParcelId, &[u8])> = incoming

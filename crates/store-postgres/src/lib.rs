@@ -8,7 +8,7 @@
 //! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for parcels that are
 //! accepted but not sent, [`intake`] for what `gancho.publish` has stored (installed by
 //! [`publish_function`]), and [`give_up`] for dead letters without an attempt. [`claim`] leases due
-//! deliveries by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] tracks deliveries that were leased
+//! deliveries by the plan of [`walk`] and [`claim_plan`]; [`orphaned_leases`] tracks deliveries that were leased
 //! without their node knowing. Lists are found by a bounded [`scan`]. [`dead_letters`] and [`archiving`],
 //! [`audit`], [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`], [`endpoints`], [`nodes`],
 //! [`orphans`], [`pauses`], [`documents`], [`replays`], [`email_reports`], [`statistics`], [`suppressions`],
@@ -28,11 +28,11 @@ mod archiving;
 mod audit;
 mod batch;
 mod claim;
+mod claim_plan;
 mod commit_rules;
 mod committer;
 mod database_url;
 mod dead_letters;
-mod deal;
 mod deliveries;
 mod delivery_list;
 mod directory;

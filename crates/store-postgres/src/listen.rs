@@ -26,7 +26,7 @@ const MAX_REST: Duration = Duration::from_secs(2);
 
 /// The bells to ring after the commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Ring {
+pub(crate) struct BellsToRing {
     pub here: bool,
     pub others: bool,
 }
@@ -47,7 +47,7 @@ impl Bells {
         self.intake.clone()
     }
 
-    pub(crate) fn ring(&self, ring: Ring) {
+    pub(crate) fn ring(&self, ring: BellsToRing) {
         if ring.here {
             self.ring_here();
         }
@@ -58,7 +58,7 @@ impl Bells {
 
     /// Rings here and on all other nodes, because work became due.
     pub(crate) fn ring_all(&self) {
-        self.ring(Ring { here: true, others: true });
+        self.ring(BellsToRing { here: true, others: true });
     }
 
     /// Wakes all waiters, or the next one if there is none.
@@ -73,18 +73,18 @@ impl Bells {
 pub(crate) fn start(server: Option<Server>, stop: CancellationToken) -> Arc<Bells> {
     let bells = Arc::new(Bells::default());
     if let Some(server) = server {
-        let line = Line { server, bells: bells.clone() };
+        let line = ListenConnection { server, bells: bells.clone() };
         tokio::spawn(stop.run_until_cancelled_owned(line.run()));
     }
     bells
 }
 
-struct Line {
+struct ListenConnection {
     server: Server,
     bells: Arc<Bells>,
 }
 
-impl Line {
+impl ListenConnection {
     /// Listens until the store is closed, and reconnects when the connection is lost.
     async fn run(self) {
         let mut rest = FIRST_REST;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The deliveries of one subject to one target.
-pub(crate) type Line = (TenantId, TargetId, Vec<u8>);
+pub(crate) type SubjectQueue = (TenantId, TargetId, Vec<u8>);
 
 /// Sorted, so that two transactions wait for each other but cannot deadlock.
 const LOCK: &str = "
@@ -78,8 +78,8 @@ pub(crate) async fn lock(
 /// Returns those of the lines that have an unfinished delivery. Their subjects' rows must be locked.
 pub(crate) async fn blocked(
     session: &Session,
-    lines: BTreeSet<Line>,
-) -> Result<HashSet<Line>, TxError> {
+    lines: BTreeSet<SubjectQueue>,
+) -> Result<HashSet<SubjectQueue>, TxError> {
     let (tenants, targets, keys) = columns(&lines);
     let found = query(session, &BLOCKED, &[&tenants, &targets, &keys]).await?;
     let places: HashSet<usize> = found
@@ -96,7 +96,10 @@ pub(crate) async fn blocked(
 
 /// Activates the next delivery of each line, because deliveries in them have ended. Returns whether it
 /// activated any.
-pub(crate) async fn move_up(session: &Session, lines: &BTreeSet<Line>) -> Result<bool, TxError> {
+pub(crate) async fn move_up(
+    session: &Session,
+    lines: &BTreeSet<SubjectQueue>,
+) -> Result<bool, TxError> {
     if lines.is_empty() {
         return Ok(false);
     }
@@ -104,7 +107,7 @@ pub(crate) async fn move_up(session: &Session, lines: &BTreeSet<Line>) -> Result
     Ok(execute(session, &MOVE_UP, &[&tenants, &targets, &keys]).await? > 0)
 }
 
-fn columns(lines: &BTreeSet<Line>) -> (Vec<Uuid>, Vec<Uuid>, Vec<&[u8]>) {
+fn columns(lines: &BTreeSet<SubjectQueue>) -> (Vec<Uuid>, Vec<Uuid>, Vec<&[u8]>) {
     (
         lines.iter().map(|line| uuid(line.0)).collect(),
         lines.iter().map(|line| uuid(line.1)).collect(),

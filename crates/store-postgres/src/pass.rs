@@ -34,7 +34,7 @@ impl<P: Copy> Pass<P> {
     }
 
     /// Continues after `last`; `None` is the end. Returns whether the next step should follow at once.
-    pub fn go_on(&self, last: Option<P>, found: bool) -> bool {
+    pub fn advance(&self, last: Option<P>, found: bool) -> bool {
         let mut state = self.0.lock();
         state.at = last;
         state.has_ended |= last.is_none();

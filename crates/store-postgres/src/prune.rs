@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::{Kind, Time};
+use gancho_domain::{ParcelKind, Time};
 use gancho_store::{
     PruneStep, Result,
     upkeep::{Cutoff, USAGE_KEPT},
@@ -73,8 +73,8 @@ with many as materialized (
 )
 select count(*) from many";
 
-const EVENT: i16 = Kind::Event.number();
-const EMAIL: i16 = Kind::Email.number();
+const EVENT: i16 = ParcelKind::Event.number();
+const EMAIL: i16 = ParcelKind::Email.number();
 
 /// Whether parcel `p` may be pruned: all its deliveries have ended and left no dead letter, and it is older
 /// than the retention of its tenant, counted from `$2`, or without one created before `$1`.
@@ -96,7 +96,7 @@ const GRACE: Duration = Duration::from_secs(60);
 /// Scans tenant after tenant, each one's parcels oldest first, by the key alone: an index by time would have
 /// to be written with every parcel just for this. Ids begin with their time, so `$3` is where to stop; the
 /// parcel's own time decides. Begins after `($4, $5)`.
-fn look() -> String {
+fn scan_sql() -> String {
     format!(
         "with recursive owner(tenant_id) as (
     (select tenant_id from parcels where tenant_id >= $4 order by tenant_id limit 1)
@@ -218,7 +218,7 @@ impl PostgresStore {
         let (limit, end) = (max * LOOKS, rows::first_id_at(youngest + GRACE));
         let (old, at) = (before.micros(), now.micros());
         let values: [&(dyn ToSql + Sync); 6] = [&old, &at, &end, &tenant, &id, &limit];
-        let looked = query(&session, &look(), &values).await?;
+        let looked = query(&session, &scan_sql(), &values).await?;
         drop(session);
         let mut ended = (Vec::new(), Vec::new());
         let mut last = None;
@@ -237,7 +237,7 @@ impl PostgresStore {
         }
         let found = !ended.0.is_empty();
         let gone = if found { self.remove(cutoff, &ended.0, &ended.1).await? } else { 0 };
-        Ok((gone, pass.go_on(last, found)))
+        Ok((gone, pass.advance(last, found)))
     }
 
     /// Removes parcels with everything that belongs to them.
@@ -253,7 +253,7 @@ impl PostgresStore {
         let ended =
             query(session, &lock_ended(), &[&before.micros(), &now.micros(), &tenants, &ids])
                 .await?;
-        let retried = armed_meanwhile(session, &ended).await?;
+        let retried = retried_meanwhile(session, &ended).await?;
         let mut gone = RemovalBatch::default();
         for row in &ended {
             gone.add(row, &retried)?;
@@ -271,16 +271,16 @@ impl PostgresStore {
             return Ok(false);
         }
         let session = self.session().await?;
-        let (empty, last) = time_buckets::look(&session, pass.at(), before, max).await?;
+        let (empty, last) = time_buckets::next_empty(&session, pass.at(), before, max).await?;
         let found = !empty.is_empty();
         time_buckets::remove(&session, &empty).await?;
-        Ok(pass.go_on(last, found))
+        Ok(pass.advance(last, found))
     }
 }
 
 /// Locks the rows of the deliveries of these parcels. Returns the parcels with a delivery that was retried or
 /// replayed since they were read.
-async fn armed_meanwhile(
+async fn retried_meanwhile(
     session: &Session,
     ended: &[Row],
 ) -> Result<HashSet<(Uuid, Uuid)>, TxError> {
@@ -301,13 +301,13 @@ async fn armed_meanwhile(
     Ok(retried)
 }
 
-type Keys = (Vec<Uuid>, Vec<Uuid>);
+type TenantRowKeys = (Vec<Uuid>, Vec<Uuid>);
 
 /// Rows to remove in one transaction.
 #[derive(Default)]
 struct RemovalBatch {
-    parcels: Keys,
-    deliveries: Keys,
+    parcels: TenantRowKeys,
+    deliveries: TenantRowKeys,
     /// The number of parcels to remove from each subject.
     subjects: BTreeMap<(Uuid, Vec<u8>), i64>,
 }
@@ -354,7 +354,7 @@ async fn delete(
     session: &Session,
     table: &str,
     column: &str,
-    (tenants, ids): &Keys,
+    (tenants, ids): &TenantRowKeys,
     returning: &str,
 ) -> Result<Vec<Row>, TxError> {
     let sql = format!(

@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use crate::{
-    batch::{Answer, Work},
+    batch::{CallResult, WriteCall},
     orphaned_leases::LeaseGuard,
 };
 
@@ -39,8 +39,8 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 /// One caller's work, and where its answer is sent.
 pub(crate) struct Call {
-    pub work: Work,
-    pub reply: oneshot::Sender<Result<(Answer, LeaseGuard)>>,
+    pub work: WriteCall,
+    pub reply: oneshot::Sender<Result<(CallResult, LeaseGuard)>>,
     rows: usize,
     bytes: usize,
 }
@@ -98,7 +98,7 @@ impl Queue {
         parcels: Vec<NewParcel>,
         holder: NodeId,
     ) -> Result<Vec<AcceptOutcome>> {
-        self.accepted(Work::Accept(parcels, holder)).await
+        self.accepted(WriteCall::Accept(parcels, holder)).await
     }
 
     pub(crate) async fn accept_intake(
@@ -106,13 +106,13 @@ impl Queue {
         parcels: Vec<NewParcel>,
         holder: NodeId,
     ) -> Result<Vec<AcceptOutcome>> {
-        self.accepted(Work::AcceptIntake(parcels, holder)).await
+        self.accepted(WriteCall::AcceptIntake(parcels, holder)).await
     }
 
-    async fn accepted(&self, work: Work) -> Result<Vec<AcceptOutcome>> {
+    async fn accepted(&self, work: WriteCall) -> Result<Vec<AcceptOutcome>> {
         match self.call(work).await? {
-            Answer::Accepted(answers) => Ok(answers),
-            Answer::Settled(_) | Answer::Released => Err(mixed_up()),
+            CallResult::Accepted(answers) => Ok(answers),
+            CallResult::Settled(_) | CallResult::Released => Err(mixed_up()),
         }
     }
 
@@ -121,9 +121,9 @@ impl Queue {
         node: NodeId,
         settlements: Vec<Settlement>,
     ) -> Result<Vec<SettleOutcome>> {
-        match self.call(Work::Settle(node, settlements)).await? {
-            Answer::Settled(answers) => Ok(answers),
-            Answer::Accepted(_) | Answer::Released => Err(mixed_up()),
+        match self.call(WriteCall::Settle(node, settlements)).await? {
+            CallResult::Settled(answers) => Ok(answers),
+            CallResult::Accepted(_) | CallResult::Released => Err(mixed_up()),
         }
     }
 
@@ -132,9 +132,9 @@ impl Queue {
         node: NodeId,
         deliveries: Vec<(TenantId, DeliveryId)>,
     ) -> Result<()> {
-        match self.call(Work::Release((node, deliveries))).await? {
-            Answer::Released => Ok(()),
-            Answer::Accepted(_) | Answer::Settled(_) => Err(mixed_up()),
+        match self.call(WriteCall::Release((node, deliveries))).await? {
+            CallResult::Released => Ok(()),
+            CallResult::Accepted(_) | CallResult::Settled(_) => Err(mixed_up()),
         }
     }
 
@@ -143,13 +143,13 @@ impl Queue {
         scope: TenantScope,
         new: NewEmailReport,
     ) -> Result<AcceptOutcome> {
-        match self.call(Work::Report(scope, Box::new(new))).await? {
-            Answer::Accepted(mut answers) => answers.pop().ok_or_else(mixed_up),
-            Answer::Settled(_) | Answer::Released => Err(mixed_up()),
+        match self.call(WriteCall::Report(scope, Box::new(new))).await? {
+            CallResult::Accepted(mut answers) => answers.pop().ok_or_else(mixed_up),
+            CallResult::Settled(_) | CallResult::Released => Err(mixed_up()),
         }
     }
 
-    async fn call(&self, work: Work) -> Result<Answer> {
+    async fn call(&self, work: WriteCall) -> Result<CallResult> {
         let (reply, answer) = oneshot::channel();
         let (rows, bytes) = work.size();
         self.push(Call { work, reply, rows, bytes });
@@ -268,7 +268,7 @@ mod tests {
     fn queue_of(sizes: &[usize]) -> Queue {
         let queue = Queue::default();
         for bytes in sizes {
-            let work = Work::Release((NodeId(1), Vec::new()));
+            let work = WriteCall::Release((NodeId(1), Vec::new()));
             queue.push(Call { work, reply: oneshot::channel().0, rows: 1, bytes: *bytes });
         }
         queue

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    accept::{Incoming, insert_deliveries, place},
+    accept::{BatchParcel, insert_deliveries, place},
     order,
     rows::{self, PARCEL, uuid},
     session::{Session, Transaction, execute, query},
@@ -89,8 +89,8 @@ async fn add(
             deliveries: vec![NewDelivery { hold: false, ..to.clone() }],
         })
         .collect();
-    let fresh: Vec<Incoming<'_>> =
-        new.iter().map(|new| Incoming { new, holder: NodeId(0), is_intake: false }).collect();
+    let fresh: Vec<BatchParcel<'_>> =
+        new.iter().map(|new| BatchParcel { new, holder: NodeId(0), is_intake: false }).collect();
     let placed = place(session, &fresh).await?;
     insert_deliveries(session, &fresh, &placed, &vec![number; fresh.len()]).await?;
     let sent = new.iter().flat_map(|new| &new.deliveries);

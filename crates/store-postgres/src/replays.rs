@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use gancho_domain::{ReplayId, TenantScope, Time};
 use gancho_store::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
-    ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal, Result,
+    ReplayLease, ReplayLeaseOrigin, ReplayLimits, ReplayState, ReplayTotal, Result,
 };
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
@@ -149,9 +149,9 @@ impl ReplayJobs for PostgresStore {
         let Some(row) = found.first() else { return Ok(None) };
         let (started, by): (Option<i64>, Option<&str>) = (rows::get(row, 16)?, rows::get(row, 17)?);
         let take = match (started, by) {
-            (None, _) => ReplayTake::Started,
-            (Some(_), Some(by)) if by == runner => ReplayTake::Renewed,
-            _ => ReplayTake::TakenOver,
+            (None, _) => ReplayLeaseOrigin::Started,
+            (Some(_), Some(by)) if by == runner => ReplayLeaseOrigin::Renewed,
+            _ => ReplayLeaseOrigin::TakenOver,
         };
         Ok(Some(LeasedReplay { job: job(row)?, take }))
     }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    order::{self, Line},
+    order::{self, SubjectQueue},
     rows::{self, uuid},
     session::{Session, Transaction, execute, query},
     states::{ENDED, Sql},
@@ -89,7 +89,7 @@ impl Retries<'_> {
         order::lock(session, self.keys, &[]).await?;
         let (tenants, ids) = columns(self.keys);
         let found = query(session, STANDING, &[&tenants, &ids]).await?;
-        let (mut retried, mut lines) = (BTreeMap::new(), BTreeSet::<Line>::new());
+        let (mut retried, mut lines) = (BTreeMap::new(), BTreeSet::<SubjectQueue>::new());
         let mut states: Vec<(Key, State)> = Vec::new();
         for row in &found {
             let key: Key = (rows::id(row, 0)?, rows::id(row, 1)?);

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time, TraceContext,
+    Attempt, Code, Failure, Id, Lane, Parcel, ParcelKind, Rate, State, Time, TraceContext,
 };
 use gancho_store::{DeliveryRow, Job, ListOrder, Result};
 use tokio_postgres::{Row, types::FromSql};
@@ -114,7 +114,7 @@ pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)>
     let parcel = Parcel {
         id: id(row, at)?,
         tenant: id(row, at + 1)?,
-        kind: Kind::from_number(kind)
+        kind: ParcelKind::from_number(kind)
             .ok_or_else(|| corrupt(format!("unknown parcel kind {kind}")))?,
         event_type: get::<&str>(row, at + 3)?.into(),
         subject: maybe_text(row, at + 4)?,

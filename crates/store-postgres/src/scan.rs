@@ -67,7 +67,7 @@ pub(crate) fn word(order: ListOrder) -> &'static str {
 }
 
 /// A list that is read in steps.
-pub(crate) trait Trail: Sync {
+pub(crate) trait RowScan: Sync {
     type Row: Send;
     /// A row's position in the list.
     type Place: Copy + Send;
@@ -130,8 +130,8 @@ impl ScanBudget {
 }
 
 /// Returns a page, and the position where the next one begins.
-pub(crate) async fn page<T: Trail>(
-    trail: &T,
+pub(crate) async fn page<T: RowScan>(
+    row_scan: &T,
     max: usize,
     mut budget: ScanBudget,
     mut below: T::Place,
@@ -141,7 +141,7 @@ pub(crate) async fn page<T: Trail>(
         let Some(rows_to_look_at) = budget.next() else {
             return Ok((without_places(rows), Some(below)));
         };
-        let Step { found, reached } = trail.step(below, rows_to_look_at).await?;
+        let Step { found, reached } = row_scan.step(below, rows_to_look_at).await?;
         rows.extend(found);
         if rows.len() > max {
             rows.truncate(max);
@@ -167,10 +167,10 @@ fn without_places<R, P>(rows: Vec<(R, P)>) -> Vec<R> {
 mod tests {
     use super::*;
 
-    /// A trail without matches, in which each row takes 20 µs.
+    /// A scan without matches, in which each row takes 20 µs.
     struct Slow;
 
-    impl Trail for Slow {
+    impl RowScan for Slow {
         type Row = i64;
         type Place = i64;
 
@@ -196,10 +196,10 @@ mod tests {
         }
     }
 
-    /// A trail of the numbers below a thousand, of which the multiples of seven match.
+    /// A scan of the numbers below a thousand, of which the multiples of seven match.
     struct Sevens;
 
-    impl Trail for Sevens {
+    impl RowScan for Sevens {
         type Row = i64;
         type Place = i64;
 

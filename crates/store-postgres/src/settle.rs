@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
-use gancho_domain::{Failure, Lane, Next, State, Time};
+use gancho_domain::{Failure, Lane, NextStep, State, Time};
 use gancho_store::{NodeId, Result, Settle, SettleOutcome, Settlement};
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    order::Line,
+    order::SubjectQueue,
     rows::{self, text, uuid},
     session::{Session, execute, query},
     states::{DEAD, LEASED, Sql},
@@ -32,7 +32,7 @@ impl Settle for PostgresStore {
 
 /// A settlement of a batch, and the node that sends it.
 #[derive(Clone, Copy)]
-pub(crate) struct Ending<'a> {
+pub(crate) struct NodeSettlement<'a> {
     pub node: NodeId,
     pub settlement: &'a Settlement,
 }
@@ -42,7 +42,7 @@ pub(crate) struct SettleWrites {
     /// For each settlement, whether its lease held.
     pub held: Vec<bool>,
     /// Lines in which an ordered delivery ended.
-    pub ended: BTreeSet<Line>,
+    pub ended: BTreeSet<SubjectQueue>,
     /// Deliveries that succeeded and may have a dead letter.
     raised: Vec<(Uuid, Uuid)>,
 }
@@ -98,7 +98,7 @@ select place, target_id, order_key, was_dead from done"
 /// Writes settlements inside a transaction. If a delivery is ordered, its subject's row must be locked.
 pub(crate) async fn write(
     session: &Session,
-    endings: &[Ending<'_>],
+    endings: &[NodeSettlement<'_>],
     dead_letter_ttl: std::time::Duration,
 ) -> Result<SettleWrites, TxError> {
     let mut written = SettleWrites {
@@ -116,12 +116,12 @@ pub(crate) async fn write(
         let place = places[place];
         written.held[place] = true;
         let settlement = endings[place].settlement;
-        let ended = !matches!(settlement.next, Next::Retry { .. });
+        let ended = !matches!(settlement.next, NextStep::Retry { .. });
         if let Some(key) = rows::get::<Option<&[u8]>>(&row, 2)?.filter(|_| ended) {
             let line = (settlement.tenant, rows::id(&row, 1)?, key.to_vec());
             written.ended.insert(line);
         }
-        if rows::get::<bool>(&row, 3)? && settlement.next == Next::Delivered {
+        if rows::get::<bool>(&row, 3)? && settlement.next == NextStep::Delivered {
             let ids = (uuid(settlement.tenant), uuid(settlement.delivery));
             written.raised.push(ids);
         }
@@ -150,7 +150,7 @@ impl SettleWrites {
 /// Returns the indexes of the settlements to write, in the order of the rows, so that two transactions wait
 /// for each other but cannot deadlock. A node that settles a delivery twice no longer holds it the second
 /// time, so only the first one counts.
-fn first_of_each(endings: &[Ending<'_>]) -> Vec<usize> {
+fn first_of_each(endings: &[NodeSettlement<'_>]) -> Vec<usize> {
     let mut known = HashSet::with_capacity(endings.len());
     let mut places: Vec<usize> = (0..endings.len())
         .filter(|place| {
@@ -192,7 +192,7 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn of(
-        endings: impl Iterator<Item = &'a Ending<'a>>,
+        endings: impl Iterator<Item = &'a NodeSettlement<'a>>,
         dead_letter_ttl: std::time::Duration,
     ) -> Self {
         let mut columns = Self::default();
@@ -202,12 +202,12 @@ impl<'a> Columns<'a> {
         columns
     }
 
-    fn push(&mut self, ending: &Ending<'a>, dead_letter_ttl: std::time::Duration) {
+    fn push(&mut self, ending: &NodeSettlement<'a>, dead_letter_ttl: std::time::Duration) {
         let settlement = ending.settlement;
         let (state, due_at, dead) = match &settlement.next {
-            Next::Delivered => (State::Delivered, None, None),
-            Next::Retry { due_at, .. } => (State::Pending, Some(due_at.micros()), None),
-            Next::Dead(failure) => (State::Dead, None, Some(failure)),
+            NextStep::Delivered => (State::Delivered, None, None),
+            NextStep::Retry { due_at, .. } => (State::Pending, Some(due_at.micros()), None),
+            NextStep::Dead(failure) => (State::Dead, None, Some(failure)),
         };
         self.tenants.push(uuid(settlement.tenant));
         self.ids.push(uuid(settlement.delivery));

@@ -14,7 +14,7 @@ use gancho_store::{
         MAX_LATE, figures_codec,
         level::{DueChunk, Level, SeriesKey, place_from_bytes},
         read_plan::{ReadPlan, ReadRange, check_size},
-        without_success::{NoSuccess, fair_order},
+        without_success::{WithoutSuccessQuery, fair_order},
     },
 };
 use tokio_postgres::{Row, types::ToSql};
@@ -120,7 +120,7 @@ impl Statistics for PostgresStore {
         self.failing(None, lane, until, max).await
     }
 
-    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+    async fn targets_without_success(&self, of: WithoutSuccessQuery) -> Result<Vec<FailingTarget>> {
         let mut found = Vec::new();
         for part in of.parts(self.all_failing(&of).await?) {
             let points = self.read_statistics(None, &of.series(&part), of.window()).await?;

@@ -144,7 +144,7 @@ order by s.from_id, s.tenant_id, s.target_id, s.lane limit $6";
 
 /// Returns the empty ones of the next buckets before a time, and the position to continue from: `None` at the
 /// end.
-pub(crate) async fn look(
+pub(crate) async fn next_empty(
     session: &Session,
     at: Option<BucketRow>,
     before: Time,

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    deal::{self, Plan, Take},
+    claim_plan::{self, ClaimPlan, TargetShare},
     rows::{self, uuid},
     session::{Session, query},
     states::{PENDING, Sql},
@@ -34,17 +34,17 @@ order by d.due_at limit $3"
 const WALK: &str = "
 select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 
-pub(crate) async fn plan(session: &Session, claim: &Claim) -> Result<Plan, TxError> {
+pub(crate) async fn plan(session: &Session, claim: &Claim) -> Result<ClaimPlan, TxError> {
     let due = oldest(session, claim).await?;
     let few_are_due = due.len() <= claim.max;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
     if few_are_due {
-        return Ok(deal::plan(claim, due));
+        return Ok(claim_plan::plan(claim, due));
     }
     let (mut plan, far) = walk(session, claim).await?;
     // The walk continues with the next claim, but the deliveries that have been due for longest need not wait
     // for it.
-    if far && !plan.caught_up && deal::add(&mut plan, claim, due) {
+    if far && !plan.caught_up && claim_plan::add(&mut plan, claim, due) {
         plan.leave();
     }
     Ok(plan)
@@ -59,7 +59,7 @@ async fn oldest(session: &Session, claim: &Claim) -> Result<Vec<(TenantId, Targe
 
 /// Walks the targets. Also returns whether the walk ended because it had scanned the maximum number of
 /// targets.
-pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool), TxError> {
+pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(ClaimPlan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,
@@ -85,7 +85,7 @@ pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool
         ],
     )
     .await?;
-    let mut follower = Follower::new(claim.cursor.clone());
+    let mut follower = PlanBuilder::new(claim.cursor.clone());
     for step in &steps {
         follower.follow(step)?;
     }
@@ -93,8 +93,8 @@ pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(Plan, bool
 }
 
 /// Makes a plan from the rows of a walk.
-struct Follower {
-    takes: Vec<Take>,
+struct PlanBuilder {
+    takes: Vec<TargetShare>,
     cursor: ClaimCursor,
     progress: ClaimProgress,
     /// The last turn that continued an interrupted one.
@@ -102,7 +102,7 @@ struct Follower {
     far: bool,
 }
 
-impl Follower {
+impl PlanBuilder {
     fn new(mut cursor: ClaimCursor) -> Self {
         let progress = ClaimProgress::resume(&mut cursor);
         let resumed = cursor.turn.take();
@@ -119,7 +119,7 @@ impl Follower {
             (None, Some(tenant), Some(target)) => {
                 let max = take.and_then(|max| usize::try_from(max).ok()).unwrap_or(0);
                 if max > 0 {
-                    self.takes.push(Take { tenant, target, max });
+                    self.takes.push(TargetShare { tenant, target, max });
                 }
             }
             (Some("resumed"), Some(tenant), from) => {
@@ -156,12 +156,12 @@ impl Follower {
         self.cursor.turn = Some(ClaimTurn { tenant, from, at, wrapped });
     }
 
-    fn done(mut self) -> (Plan, bool) {
+    fn done(mut self) -> (ClaimPlan, bool) {
         let caught_up = self.progress.is_caught_up();
         self.cursor.round = (!caught_up).then_some(self.progress.round);
         let ends_lap = self.progress.end_lap(&mut self.cursor);
         let Self { takes, cursor, progress: ClaimProgress { left, .. }, .. } = self;
-        (Plan { takes, cursor, caught_up, ends_lap, left }, self.far)
+        (ClaimPlan { takes, cursor, caught_up, ends_lap, left }, self.far)
     }
 }
 

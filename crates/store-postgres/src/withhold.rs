@@ -6,14 +6,14 @@ use gancho_domain::{Failure, Parcel};
 use gancho_store::NewDelivery;
 
 use crate::{
-    accept::Incoming,
+    accept::BatchParcel,
     rows::{text, uuid},
     session::{Session, execute},
     tx_error::TxError,
 };
 
 /// Returns why the parcel is not sent, or `None`.
-pub(crate) fn reason<'a>(one: &Incoming<'a>) -> Option<&'a Failure> {
+pub(crate) fn reason<'a>(one: &BatchParcel<'a>) -> Option<&'a Failure> {
     one.new.ledger.as_ref().and_then(|received| received.withheld.as_ref())
 }
 
@@ -32,7 +32,7 @@ select tenant_id, id, lane, 0, code, reason, at, at, expires_at from dead";
 /// Writes the dead letters of withheld parcels.
 pub(crate) async fn bury(
     session: &Session,
-    fresh: &[Incoming<'_>],
+    fresh: &[BatchParcel<'_>],
     dead_letter_ttl: Duration,
 ) -> Result<(), TxError> {
     let dead: Vec<(&Parcel, &NewDelivery, &Failure)> = fresh

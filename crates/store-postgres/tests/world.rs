@@ -17,9 +17,9 @@ pub fn now() -> Time {
     SystemClock.now()
 }
 
-pub struct Maker(IdMaker);
+pub struct ParcelGenerator(IdMaker);
 
-impl Maker {
+impl ParcelGenerator {
     pub fn new() -> Self {
         Self(IdMaker::new(Arc::new(SystemClock), Arc::new(SystemRandom)))
     }

@@ -54,7 +54,7 @@ impl Claiming for SqliteStore {
 
 fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     let oldest = oldest_due(tx, claim)?;
-    let mut basket = Basket::new(tx, claim);
+    let mut basket = ClaimedBatch::new(tx, claim);
     let WalkResult { mut cursor, caught_up, ends_lap, left, far } = if oldest.is_all {
         Walk::over(&mut basket, &oldest.targets).go()?
     } else {
@@ -71,7 +71,7 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
 }
 
 /// The deliveries that a claim has leased so far.
-pub(crate) struct Basket<'a, 'db> {
+pub(crate) struct ClaimedBatch<'a, 'db> {
     pub tx: &'a Tx<'db>,
     pub claim: &'a Claim,
     jobs: Vec<Job>,
@@ -85,7 +85,7 @@ pub(crate) struct TargetLeases {
     pub left: bool,
 }
 
-impl<'a, 'db> Basket<'a, 'db> {
+impl<'a, 'db> ClaimedBatch<'a, 'db> {
     fn new(tx: &'a Tx<'db>, claim: &'a Claim) -> Self {
         Self { tx, claim, jobs: Vec::new(), bytes: 0 }
     }
@@ -191,14 +191,14 @@ fn put_off(
 }
 
 /// The targets whose deliveries have been due for longest.
-struct Oldest {
+struct LongestDue {
     targets: BTreeSet<(TenantId, TargetId)>,
     /// Whether no other target has due deliveries.
     is_all: bool,
 }
 
 /// Finds the deliveries that have been due for longest. Reads one more than can be taken.
-fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, TxError> {
+fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<LongestDue, TxError> {
     let mut due = tx.db.prepare_cached(sql!(
         "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_due
          WHERE state = {PENDING} AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"
@@ -211,7 +211,7 @@ fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, TxError> {
         count += 1;
         targets.insert((rows::id(row, 0)?, rows::id(row, 1)?));
     }
-    Ok(Oldest { targets, is_all: count <= claim.max })
+    Ok(LongestDue { targets, is_all: count <= claim.max })
 }
 
 fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, TxError> {

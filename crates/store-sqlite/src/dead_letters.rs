@@ -68,7 +68,7 @@ impl DeadLetters for SqliteStore {
                 letters.find(after.as_ref(), max, &mut budget)
             })
             .await?;
-        let next = next.map(list::Place::write);
+        let next = next.map(list::ListPosition::write);
         if found.is_empty() {
             return Ok(ReplayPage { retried: Vec::new(), next });
         }

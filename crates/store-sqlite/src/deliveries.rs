@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EndReason, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    Deliveries, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter,
     EventOutline, EventRow, EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use rusqlite::{Connection, Row, ToSql, params};
@@ -185,12 +185,15 @@ impl Deliveries for SqliteStore {
         .await
     }
 
-    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
+    async fn count_deliveries(
+        &self,
+        deliveries: Vec<(TenantId, DeliveryId)>,
+    ) -> Result<DeliveryCounts> {
         self.read_aside(move |db| {
             let mut find = db.prepare_cached(
                 "SELECT state FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3",
             )?;
-            let mut tally = DeliveryTally::default();
+            let mut tally = DeliveryCounts::default();
             for (tenant, id) in &deliveries {
                 let mut found = find.query(params![seq(*id), id.bytes(), tenant.bytes()])?;
                 if let Some(row) = found.next()? {

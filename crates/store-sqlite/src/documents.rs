@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Account, Collection, CollectionLimit, Document, Documents, Expect, Result};
+use gancho_store::{
+    Account, Collection, CollectionLimit, Document, Documents, Precondition, Result,
+};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError, writer::Step};
@@ -93,7 +95,7 @@ impl Documents for SqliteStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<Option<u64>> {
         self.write_document(on, key, body, expect, None).await
     }
@@ -103,7 +105,7 @@ impl Documents for SqliteStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         limit: CollectionLimit,
     ) -> Result<Option<u64>> {
         let key = key.to_owned();
@@ -137,7 +139,7 @@ impl Documents for SqliteStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         until: Time,
     ) -> Result<Option<u64>> {
         self.write_document(on, key, body, expect, Some(until)).await
@@ -164,14 +166,14 @@ impl SqliteStore {
         on: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         until: Option<Time>,
     ) -> Result<Option<u64>> {
         let key = key.to_owned();
         let until = until.map(Time::micros);
         let (sql, version) = statement(expect);
         // While the disk is nearly full, existing documents can be changed, and the operator can add some.
-        let is_growth = on.tenant().is_some() && !matches!(expect, Expect::Version(_));
+        let is_growth = on.tenant().is_some() && !matches!(expect, Precondition::Version(_));
         let step = if is_growth { Step::Growth } else { Step::Upkeep };
         let put = move |tx: &Tx<'_>| {
             let version: Option<i64> = tx
@@ -207,11 +209,11 @@ const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1, until
     WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3 AND version = ?5 RETURNING version";
 
 /// Returns the compare-and-set statement for `expect`, and its version parameter.
-fn statement(expect: Expect) -> (&'static str, i64) {
+fn statement(expect: Precondition) -> (&'static str, i64) {
     match expect {
-        Expect::Anything => (PUT, 1),
-        Expect::Nothing => (ADD, 1),
-        Expect::Version(version) => (CHANGE, version as i64),
+        Precondition::Anything => (PUT, 1),
+        Precondition::Nothing => (ADD, 1),
+        Precondition::Version(version) => (CHANGE, version as i64),
     }
 }
 

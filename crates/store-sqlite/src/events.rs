@@ -13,7 +13,7 @@ use rusqlite::{Connection, Row, ToSql};
 
 use crate::{
     rows,
-    scan::{Direction, PARCEL_COST, Reach, ScanBudget, Search, Trail, page},
+    scan::{Direction, PARCEL_COST, RowScan, ScanBudget, ScanExtent, Search, page},
     time_buckets,
     tx_error::TxError,
 };
@@ -121,14 +121,14 @@ const NAMED: &str = look!(
        ORDER BY n.parcel {order} LIMIT 2 * ?10)"
 );
 
-impl Trail for Events<'_> {
+impl RowScan for Events<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let sql = match self.index {
             EventIndex::TimeBuckets => return self.follow_buckets(below, step, budget, found),
             EventIndex::Unmatched => UNMATCHED,
@@ -136,8 +136,8 @@ impl Trail for Events<'_> {
             EventIndex::Table => IN_TABLE,
         };
         let rows = self.direction.rows_below(below, self.first, self.end);
-        let (count, last) = self.look(sql, rows, step, budget, found)?;
-        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
+        let (count, last) = self.scan_rows(sql, rows, step, budget, found)?;
+        Ok(last.filter(|_| count == step).map_or(ScanExtent::End, ScanExtent::DownTo))
     }
 }
 
@@ -149,23 +149,23 @@ impl Events<'_> {
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let direction = self.direction;
         let within =
             time_buckets::BucketFilter { target: None, lane: Some(self.filter.kind.lane()) };
         let rows = direction.rows_below(below, self.first, self.end);
-        let Some(scope) = self.scope else { return Ok(Reach::End) };
+        let Some(scope) = self.scope else { return Ok(ScanExtent::End) };
         let Some(bucket) = time_buckets::next(self.db, scope, within, rows, direction)? else {
-            return Ok(Reach::End);
+            return Ok(ScanExtent::End);
         };
         budget.spend(1);
         let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
-        let (count, last) = self.look(IN_TABLE, rows, step, budget, found)?;
-        Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
+        let (count, last) = self.scan_rows(IN_TABLE, rows, step, budget, found)?;
+        Ok(ScanExtent::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
     /// Returns how many rows it scanned and the key of the last.
-    fn look(
+    fn scan_rows(
         &self,
         sql: &str,
         (first, end): (i64, i64),

@@ -10,7 +10,7 @@ use crate::{
     rows,
     transaction::Tx,
     tx_error::TxError,
-    writer_cache::{FIRST, HalfHash, KeyUse, LAST, OnceKey, OnceKeys},
+    writer_cache::{FIRST, HashPrefix, KeyUse, LAST, OnceKey, OnceKeys},
 };
 
 /// Returns what the key was used for before. `None` if it is new; from now on it is this parcel's.
@@ -46,7 +46,7 @@ fn find(tx: &Tx<'_>, key: &OnceKey) -> Result<Option<KeyUse>, TxError> {
     find.query(params![key.0.bytes(), key.1])?.next()?.map(KeyUse::read).transpose()
 }
 
-fn short(hash: [u8; 32]) -> HalfHash {
+fn short(hash: [u8; 32]) -> HashPrefix {
     let mut half = [0; 16];
     half.copy_from_slice(&hash[..16]);
     half

@@ -18,14 +18,14 @@ use rusqlite::{Connection, params};
 use crate::tx_error::store_error;
 
 /// A row of the buffer's table. No number is used twice while the store is open.
-pub(crate) type Line = i64;
+pub(crate) type BufferRow = i64;
 
 /// The keys in the table, and the progress of the flush. Rolls back with its transaction.
 pub(crate) struct KeyBuffer<K, V>(RefCell<State<K, V>>);
 
 struct State<K, V> {
-    keys: BTreeMap<K, (Line, V)>,
-    next_line: Line,
+    keys: BTreeMap<K, (BufferRow, V)>,
+    next_line: BufferRow,
     flush: Flush<K>,
     /// Keys added since the last step of the flush.
     added: usize,
@@ -38,7 +38,7 @@ struct State<K, V> {
 
 /// The state before the transaction.
 struct Undo<K, V> {
-    keys: Vec<(K, Option<(Line, V)>)>,
+    keys: Vec<(K, Option<(BufferRow, V)>)>,
     flush: Flush<K>,
 }
 
@@ -47,12 +47,12 @@ enum Flush<K> {
     Idle,
     /// Moves the keys of the lines up to `last` into the tree.
     Moving {
-        last: Line,
+        last: BufferRow,
         after: Option<K>,
     },
     /// All keys are in the tree; their lines are being trimmed.
     Trimming {
-        last: Line,
+        last: BufferRow,
     },
 }
 
@@ -62,7 +62,7 @@ enum FlushStep<K, V> {
     /// Insert these keys into the tree, in this order.
     Move(Vec<(K, V)>),
     /// [`trim`] some of the lines up to this one, and call `trimmed` when none is left.
-    Trim(Line),
+    Trim(BufferRow),
 }
 
 /// How many keys start a flush. Enough to share the pages of a tree of some millions; some megabytes in
@@ -77,7 +77,7 @@ pub(crate) const FLUSH_BATCH: usize = 4 * FLUSH_EVERY;
 
 impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
     /// Creates a buffer with the content of the table, in order of the lines. `flush_at` keys start a flush.
-    pub fn new(table: Vec<(Line, K, V)>, flush_at: usize) -> Self {
+    pub fn new(table: Vec<(BufferRow, K, V)>, flush_at: usize) -> Self {
         let next_line = table.last().map_or(1, |(line, ..)| line + 1);
         // Of two lines of a key the later one counts.
         let keys = table.into_iter().map(|(line, key, value)| (key, (line, value))).collect();
@@ -111,12 +111,12 @@ impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
     }
 
     /// Returns the line and the value of the key.
-    pub fn find(&self, key: &K) -> Option<(Line, V)> {
+    pub fn find(&self, key: &K) -> Option<(BufferRow, V)> {
         self.0.borrow().keys.get(key).copied()
     }
 
     /// Adds a key. Returns its new line, which the caller writes to the table.
-    pub fn add(&self, key: K, value: V) -> Line {
+    pub fn add(&self, key: K, value: V) -> BufferRow {
         let state = &mut *self.0.borrow_mut();
         let line = state.next_line;
         state.next_line += 1;
@@ -182,7 +182,7 @@ impl<K: Ord + Clone, V: Copy> State<K, V> {
     }
 
     /// Takes the next keys on the flush's own lines. From now on they are in the tree.
-    fn take_batch(&mut self, last: Line, after: Option<&K>) -> Vec<(K, V)> {
+    fn take_batch(&mut self, last: BufferRow, after: Option<&K>) -> Vec<(K, V)> {
         let from = after.map_or(Unbounded, Excluded);
         let ahead = self.keys.range((from, Unbounded)).take(FLUSH_BATCH);
         let passed: Vec<_> = ahead.map(|(key, line)| (key.clone(), *line)).collect();
@@ -234,7 +234,7 @@ pub(crate) fn flush_at_open(
 pub(crate) fn trim(
     db: &Connection,
     table: &str,
-    last: Line,
+    last: BufferRow,
     max: usize,
 ) -> rusqlite::Result<usize> {
     db.prepare_cached(&format!(

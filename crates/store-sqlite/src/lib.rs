@@ -80,7 +80,7 @@ use crate::{
     fan_out::MAX_PLACED,
     open::MAX_SCANNED,
     prune::Passes,
-    readers::{Group, Readers},
+    readers::{ReaderGroup, Readers},
     transaction::Tx,
     tx_error::TxError,
     writer::{Step, Writer},
@@ -210,7 +210,7 @@ impl SqliteStore {
 
     async fn read_by<T: Send + 'static>(
         &self,
-        group: &Group,
+        group: &ReaderGroup,
         account: Account,
         read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {

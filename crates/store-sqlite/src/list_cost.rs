@@ -9,7 +9,7 @@ use std::sync::{
 };
 
 use bytes::Bytes;
-use gancho_domain::{Id, Kind, Lane, Parcel, Status, TenantId, TenantScope, Time};
+use gancho_domain::{Id, Lane, Parcel, ParcelKind, Status, TenantId, TenantScope, Time};
 use gancho_store::{
     DeadFilter, DeliveryFilter, EventFilter, ListOrder, NewDelivery, NewParcel, NodeId, PageRequest,
 };
@@ -22,7 +22,7 @@ use crate::{
     scan::ScanBudget,
     states::{DEAD, sql},
     transaction::{Tx, alone},
-    walk::{Head, next_target},
+    walk::{FirstPending, next_target},
     writer_cache::WriterCache,
 };
 
@@ -59,7 +59,7 @@ fn store(events: usize, targets: usize) -> Connection {
             let parcel = Parcel {
                 id: ids.next(),
                 tenant,
-                kind: Kind::Event,
+                kind: ParcelKind::Event,
                 event_type: "a.b".into(),
                 subject: None,
                 external_id: Some("all".into()),
@@ -133,7 +133,7 @@ fn event_filters() -> Vec<EventFilter> {
         EventFilter { external_id: Some("all".to_owned()), ..all.clone() },
         EventFilter { external_id: Some("all".to_owned()), event_type: nope, ..all.clone() },
         EventFilter { is_unmatched: true, ..all.clone() },
-        EventFilter { kind: Kind::Email, ..all.clone() },
+        EventFilter { kind: ParcelKind::Email, ..all.clone() },
         all,
     ]
 }
@@ -255,7 +255,7 @@ fn going_from_target_to_target_costs_the_same_however_much_each_has() {
         let first = (TenantId::from_bits(0), Id::from_bits(0));
         let next = |db: &Connection, key| next_target(db, Lane::Webhook, key).unwrap();
         let (seen, cost) = steps(&mut db, |db| {
-            let step = |head: &Head| next(db, head.key);
+            let step = |head: &FirstPending| next(db, head.key);
             std::iter::successors(next(db, first), step).map(|head| head.key).collect::<Vec<_>>()
         });
         let all = [(ACME, 100), (ACME, 101), (ACME, 102), (OTHER, 100)];

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gancho_domain::{Kind, Lane, TenantId, Time};
+use gancho_domain::{Lane, ParcelKind, TenantId, Time};
 use gancho_store::{PruneStep, Result, TargetId, upkeep::Cutoff};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -53,7 +53,7 @@ impl<P> Default for Pass<P> {
 
 impl<P: Copy> Pass<P> {
     /// Continues after `last`; `None` is the end. Returns whether the next step should follow at once.
-    fn go_on(&mut self, last: Option<P>, found: bool) -> bool {
+    fn advance(&mut self, last: Option<P>, found: bool) -> bool {
         self.at = last;
         self.ended |= last.is_none();
         self.idle = if found { 0 } else { self.idle + 1 };
@@ -86,7 +86,8 @@ impl SqliteStore {
     async fn prune_parcels(&self, before: Time, max: usize, now: Time) -> Result<(u64, bool)> {
         let at = self.passes.parcels.lock().at;
         let cutoff = Cutoff { before, now };
-        let mut looked = self.read_aside(move |db| look(db, at, cutoff, max * LOOKS)).await?;
+        let mut looked =
+            self.read_aside(move |db| scan_parcels(db, at, cutoff, max * LOOKS)).await?;
         if looked.ended.len() > max {
             // The next step scans the rest again.
             looked.ended.truncate(max);
@@ -97,7 +98,7 @@ impl SqliteStore {
         if found {
             gone = self.write(move |tx| remove(tx, &looked.ended, cutoff)).await?;
         }
-        let more = self.passes.parcels.lock().go_on(looked.last, found);
+        let more = self.passes.parcels.lock().advance(looked.last, found);
         Ok((gone, more))
     }
 
@@ -115,7 +116,7 @@ impl SqliteStore {
             let empty = looked.ended.into_iter().collect();
             self.write(move |tx| remove_buckets(tx, &empty)).await?;
         }
-        Ok(self.passes.buckets.lock().go_on(looked.last, found))
+        Ok(self.passes.buckets.lock().advance(looked.last, found))
     }
 }
 
@@ -126,8 +127,8 @@ struct ScanStep<P> {
     last: Option<P>,
 }
 
-const EVENT: i16 = Kind::Event.number();
-const EMAIL: i16 = Kind::Email.number();
+const EVENT: i16 = ParcelKind::Event.number();
+const EMAIL: i16 = ParcelKind::Email.number();
 
 /// Whether parcel `p` may be pruned: all its deliveries have been placed, have ended and left no dead letter,
 /// and it is older than the retention of its tenant, counted from `?2`, or without one created before `?1`.
@@ -145,7 +146,7 @@ pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
 /// How much younger than its id a parcel may be. Within this, the id alone does not keep it.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(60);
 
-fn look(
+fn scan_parcels(
     db: &Connection,
     at: Option<i64>,
     cutoff: Cutoff,

@@ -23,9 +23,9 @@ use tokio::sync::oneshot;
 use crate::tx_error::{TxError, store_error};
 
 pub(crate) struct Readers {
-    pub lookups: Group,
-    pub lists: Group,
-    pub upkeep: Group,
+    pub lookups: ReaderGroup,
+    pub lists: ReaderGroup,
+    pub upkeep: ReaderGroup,
 }
 
 impl Readers {
@@ -33,18 +33,22 @@ impl Readers {
     pub fn start(counts: [usize; 3], open: impl Fn() -> Result<Connection>) -> Result<Self> {
         let [lookups, lists, upkeep] = counts;
         Ok(Self {
-            lookups: Group::start("lookup", lookups, true, &open)?,
-            lists: Group::start("list", lists, false, &open)?,
-            upkeep: Group::start("upkeep", upkeep, false, &open)?,
+            lookups: ReaderGroup::start("lookup", lookups, true, &open)?,
+            lists: ReaderGroup::start("list", lists, false, &open)?,
+            upkeep: ReaderGroup::start("upkeep", upkeep, false, &open)?,
         })
     }
 
     pub fn none() -> Self {
-        Self { lookups: Group::none(), lists: Group::none(), upkeep: Group::none() }
+        Self {
+            lookups: ReaderGroup::none(),
+            lists: ReaderGroup::none(),
+            upkeep: ReaderGroup::none(),
+        }
     }
 }
 
-pub(crate) struct Group {
+pub(crate) struct ReaderGroup {
     reads: Option<Sender<Read>>,
     threads: Vec<JoinHandle<()>>,
     turns: FairSemaphore,
@@ -56,7 +60,7 @@ struct Read {
 }
 
 /// The connections are closed before the writer's, which removes the log.
-impl Drop for Group {
+impl Drop for ReaderGroup {
     fn drop(&mut self) {
         self.reads = None;
         for thread in self.threads.drain(..) {
@@ -79,7 +83,7 @@ impl Drop for Caller {
 /// Virtual-machine steps between two calls of SQLite's progress handler: about ten microseconds.
 const STEPS: i32 = 1_000;
 
-impl Group {
+impl ReaderGroup {
     /// `is_first`: its reads are those that publishing waits for.
     fn start(
         name: &str,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use gancho_domain::{ReplayId, TenantScope, Time};
 use gancho_store::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
-    ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal, Result,
+    ReplayLease, ReplayLeaseOrigin, ReplayLimits, ReplayState, ReplayTotal, Result,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
@@ -226,9 +226,9 @@ fn take(
         .optional()?;
     let take = match before {
         None => return Ok(None),
-        Some((None, _)) => ReplayTake::Started,
-        Some((Some(_), Some(runner))) if runner == lease.runner => ReplayTake::Renewed,
-        Some(_) => ReplayTake::TakenOver,
+        Some((None, _)) => ReplayLeaseOrigin::Started,
+        Some((Some(_), Some(runner))) if runner == lease.runner => ReplayLeaseOrigin::Renewed,
+        Some(_) => ReplayLeaseOrigin::TakenOver,
     };
     tx.db
         .prepare_cached(

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time, TraceContext, id,
+    Attempt, Code, Failure, Id, Lane, Parcel, ParcelKind, Rate, State, Time, TraceContext, id,
 };
 use gancho_store::Job;
 use rusqlite::{Row, types::ValueRef};
@@ -72,7 +72,7 @@ pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u6
     let parcel = Parcel {
         id: id(row, at)?,
         tenant: id(row, at + 1)?,
-        kind: Kind::from_number(kind)
+        kind: ParcelKind::from_number(kind)
             .ok_or_else(|| corrupt(format!("unknown parcel kind {kind}")))?,
         event_type: row.get(at + 3)?,
         subject: row.get(at + 4)?,

@@ -1,6 +1,6 @@
 //! A bounded scan of the log, newest first or oldest first.
 //!
-//! A list is found on one or more trails: the time buckets of a lane, an index, the deliveries of a parcel.
+//! A list is found on one or more scans: the time buckets of a lane, an index, the deliveries of a parcel.
 //! [`Search`] follows all of them at once and returns the matching rows, newest first. It stops when the page
 //! is full, at the end, or when it has scanned the maximum number of rows of a page; then it returns where
 //! the next page continues. So the cost of a page is bounded whatever the filter.
@@ -91,7 +91,7 @@ impl ScanBudget {
 }
 
 /// Finds rows in one place, in the order of their keys, from the greatest down.
-pub(crate) trait Trail {
+pub(crate) trait RowScan {
     /// Scans up to `step` rows below a key, or fewer if they are costly. Adds the keys of matching rows to
     /// `found`, and returns how far it came.
     fn follow(
@@ -100,11 +100,11 @@ pub(crate) trait Trail {
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError>;
+    ) -> Result<ScanExtent, TxError>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum ScanExtent {
     /// Every row from here on up was scanned.
     DownTo(i64),
     End,
@@ -118,15 +118,15 @@ pub(crate) enum Step {
     End,
 }
 
-/// Merges several trails.
+/// Merges several scans.
 pub(crate) struct Search<T> {
-    trails: Vec<TrailCursor<T>>,
+    scans: Vec<ScanCursor<T>>,
     /// Where the page begins.
     start: i64,
 }
 
-struct TrailCursor<T> {
-    trail: T,
+struct ScanCursor<T> {
+    row_scan: T,
     /// Matching rows that were scanned and not returned yet.
     found: VecDeque<i64>,
     /// Every row from here on up was scanned.
@@ -137,30 +137,30 @@ struct TrailCursor<T> {
 
 const MAX_STEP: usize = 4_096;
 
-impl<T: Trail> Search<T> {
+impl<T: RowScan> Search<T> {
     /// Searches rows below a number, in pages of `page`.
-    pub fn new(trails: Vec<T>, below: i64, page: usize) -> Self {
+    pub fn new(scans: Vec<T>, below: i64, page: usize) -> Self {
         let step = (page + 1).min(MAX_STEP);
-        let followed = |trail| TrailCursor { trail, found: VecDeque::new(), below, step };
-        Self { trails: trails.into_iter().map(followed).collect(), start: below }
+        let followed = |row_scan| ScanCursor { row_scan, found: VecDeque::new(), below, step };
+        Self { scans: scans.into_iter().map(followed).collect(), start: below }
     }
 
     pub fn next(&mut self, budget: &mut ScanBudget) -> Result<Step, TxError> {
         loop {
-            let newest = self.trails.iter().filter_map(|one| one.found.front()).max().copied();
-            // A trail whose rows are unknown below a key may still have one above another trail's.
-            let is_behind = |one: &&mut TrailCursor<T>| {
+            let newest = self.scans.iter().filter_map(|one| one.found.front()).max().copied();
+            // A scan whose rows are unknown below a key may still have one above another scan's.
+            let is_behind = |one: &&mut ScanCursor<T>| {
                 one.found.is_empty() && one.step > 0 && newest.is_none_or(|row| row < one.below)
             };
-            let behind = self.trails.iter_mut().filter(is_behind).max_by_key(|one| one.below);
+            let behind = self.scans.iter_mut().filter(is_behind).max_by_key(|one| one.below);
             match (behind, newest) {
-                // Each trail is followed a little, or the next page would begin where this one did.
+                // Each scan is followed a little, or the next page would begin where this one did.
                 (Some(one), _) if budget.are_spent() && one.below < self.start => {
                     return Ok(Step::Enough(one.below));
                 }
                 (Some(one), _) => one.follow(budget)?,
                 (None, Some(newest)) => {
-                    for one in &mut self.trails {
+                    for one in &mut self.scans {
                         if one.found.front() == Some(&newest) {
                             one.found.pop_front();
                         }
@@ -173,22 +173,22 @@ impl<T: Trail> Search<T> {
     }
 }
 
-impl<T: Trail> TrailCursor<T> {
+impl<T: RowScan> ScanCursor<T> {
     fn follow(&mut self, budget: &mut ScanBudget) -> Result<(), TxError> {
         let step = self.step.min(budget.left.max(1));
-        match self.trail.follow(self.below, step, budget, &mut self.found)? {
-            Reach::DownTo(below) => {
+        match self.row_scan.follow(self.below, step, budget, &mut self.found)? {
+            ScanExtent::DownTo(below) => {
                 self.below = below;
                 self.step = MAX_STEP.min(self.step * 2);
             }
-            Reach::End => self.step = 0,
+            ScanExtent::End => self.step = 0,
         }
         Ok(())
     }
 }
 
 /// Returns a page of what a search finds, with the key where the next one begins.
-pub(crate) fn page<T: Trail, R>(
+pub(crate) fn page<T: RowScan, R>(
     search: &mut Search<T>,
     max: usize,
     budget: &mut ScanBudget,

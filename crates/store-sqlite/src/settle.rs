@@ -1,7 +1,7 @@
 //! Writes the results of attempts.
 
 use async_trait::async_trait;
-use gancho_domain::{Attempt, Failure, Lane, Next, State, Time};
+use gancho_domain::{Attempt, Failure, Lane, NextStep, State, Time};
 use gancho_store::{NodeId, Result, Settle, SettleOutcome, Settlement};
 use rusqlite::params;
 
@@ -34,15 +34,15 @@ fn settle_one(
         insert_attempt(tx, row, attempt)?;
     }
     match &settlement.next {
-        Next::Dead(failure) => {
+        NextStep::Dead(failure) => {
             bury(tx, row, failure, settlement.ended_at(), settlement.at)?;
         }
-        Next::Delivered if settlement.is_replay => {
+        NextStep::Delivered if settlement.is_replay => {
             tx.db.prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?.execute([row])?;
         }
-        Next::Delivered | Next::Retry { .. } => {}
+        NextStep::Delivered | NextStep::Retry { .. } => {}
     }
-    if settlement.in_order && !matches!(settlement.next, Next::Retry { .. }) {
+    if settlement.in_order && !matches!(settlement.next, NextStep::Retry { .. }) {
         order::move_up(tx, row)?;
     }
     let follow = accept_all(tx, &settlement.follow, node)?;
@@ -52,9 +52,9 @@ fn settle_one(
 /// Updates a delivery only if this node still holds it (the fence).
 fn advance(tx: &Tx<'_>, node: NodeId, row: i64, settlement: &Settlement) -> Result<bool, TxError> {
     let (state, due_at) = match &settlement.next {
-        Next::Delivered => (State::Delivered, None),
-        Next::Retry { due_at, .. } => (State::Pending, Some(due_at.micros())),
-        Next::Dead(_) => (State::Dead, None),
+        NextStep::Delivered => (State::Delivered, None),
+        NextStep::Retry { due_at, .. } => (State::Pending, Some(due_at.micros())),
+        NextStep::Dead(_) => (State::Dead, None),
     };
     let attempts = settlement.attempt.as_ref().map(|attempt| attempt.number);
     let changed = tx.statements.settle_delivery()?.execute(params![

@@ -14,7 +14,7 @@ use gancho_store::{
         MAX_LATE, figures_codec,
         level::{DueChunk, Level, SeriesKey, place_from_bytes},
         read_plan::{ReadPlan, check_size},
-        without_success::{NoSuccess, fair_order},
+        without_success::{WithoutSuccessQuery, fair_order},
     },
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -77,7 +77,7 @@ impl Statistics for SqliteStore {
         self.read_list(None, move |db| failing(db, None, lane, until, max)).await
     }
 
-    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+    async fn targets_without_success(&self, of: WithoutSuccessQuery) -> Result<Vec<FailingTarget>> {
         let failing = self.read_list(None, move |db| all_failing(db, &of)).await?;
         let mut found = Vec::new();
         for part in of.parts(failing) {

@@ -14,7 +14,7 @@ use gancho_store::{ClaimCursor, ClaimProgress, ClaimRound, ClaimTurn, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
 use crate::{
-    claim::Basket,
+    claim::ClaimedBatch,
     rows,
     states::{PENDING, sql},
     tx_error::TxError,
@@ -25,19 +25,19 @@ const MAX_SCANNED: usize = 1_000;
 type Key = (TenantId, TargetId);
 
 pub(crate) struct Walk<'w, 'a, 'db> {
-    basket: &'w mut Basket<'a, 'db>,
+    basket: &'w mut ClaimedBatch<'a, 'db>,
     /// The targets with due deliveries, if all of them are known; otherwise the index is read.
     known: Option<&'w BTreeSet<Key>>,
     cursor: ClaimCursor,
     progress: ClaimProgress,
     budget: usize,
     /// The last result of the index, which is valid for every key between the two.
-    last: Option<(Key, Option<Head>)>,
+    last: Option<(Key, Option<FirstPending>)>,
 }
 
 /// The first pending delivery of a target.
 #[derive(Clone, Copy)]
-pub(crate) struct Head {
+pub(crate) struct FirstPending {
     pub key: Key,
     due_at: Time,
 }
@@ -54,7 +54,7 @@ pub(crate) struct WalkResult {
 }
 
 #[derive(PartialEq, Eq)]
-enum Turn {
+enum TurnEnd {
     Ended,
     /// The claim has scanned the maximum number of targets.
     Interrupted,
@@ -62,14 +62,14 @@ enum Turn {
 
 impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
     /// Starts a walk over every target with pending deliveries, which continues where the last one stopped.
-    pub fn new(basket: &'w mut Basket<'a, 'db>) -> Self {
+    pub fn new(basket: &'w mut ClaimedBatch<'a, 'db>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         let progress = ClaimProgress::resume(&mut cursor);
         Self { basket, known: None, cursor, progress, budget: 0, last: None }
     }
 
     /// Starts a walk over these targets, which are all that have due deliveries.
-    pub fn over(basket: &'w mut Basket<'a, 'db>, targets: &'w BTreeSet<Key>) -> Self {
+    pub fn over(basket: &'w mut ClaimedBatch<'a, 'db>, targets: &'w BTreeSet<Key>) -> Self {
         let mut cursor = basket.claim.cursor.clone();
         if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
             cursor.targets.insert(tenant, at);
@@ -95,7 +95,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
         let start = self.cursor.tenant;
         let mut wrapped = start.is_none();
         if let Some(turn) = self.cursor.turn.take()
-            && self.serve(turn)? == Turn::Interrupted
+            && self.serve(turn)? == TurnEnd::Interrupted
         {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
                 }
                 Some(tenant) => {
                     let from = self.cursor.targets.remove(&tenant);
-                    if self.serve(ClaimTurn::after(tenant, from))? == Turn::Interrupted {
+                    if self.serve(ClaimTurn::after(tenant, from))? == TurnEnd::Interrupted {
                         return Ok(());
                     }
                 }
@@ -129,7 +129,7 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
     }
 
     /// Serves a tenant's turn: once around its targets, within its share.
-    fn serve(&mut self, mut turn: ClaimTurn) -> Result<Turn, TxError> {
+    fn serve(&mut self, mut turn: ClaimTurn) -> Result<TurnEnd, TxError> {
         let tenant = turn.tenant;
         let claim = self.basket.claim;
         let mut share = claim.per_tenant.max(1);
@@ -142,11 +142,11 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
             }
             if self.budget >= MAX_SCANNED {
                 self.cursor.turn = Some(turn);
-                return Ok(Turn::Interrupted);
+                return Ok(TurnEnd::Interrupted);
             }
             let after = (tenant, turn.at.unwrap_or(Id::from_bits(0)));
             let head = self.next_head(Some(after))?.filter(|head| head.key.0 == tenant);
-            let Some(Head { key: (_, target), due_at }) = head else {
+            let Some(FirstPending { key: (_, target), due_at }) = head else {
                 if turn.wrapped {
                     break;
                 }
@@ -167,15 +167,15 @@ impl<'w, 'a, 'db> Walk<'w, 'a, 'db> {
         }
         self.cursor.tenant = Some(tenant);
         self.progress.reach(tenant);
-        Ok(Turn::Ended)
+        Ok(TurnEnd::Ended)
     }
 
     /// Returns the next target with pending deliveries, due or not.
-    fn next_head(&mut self, after: Option<Key>) -> Result<Option<Head>, TxError> {
+    fn next_head(&mut self, after: Option<Key>) -> Result<Option<FirstPending>, TxError> {
         let after = after.unwrap_or((Id::from_bits(0), Id::from_bits(0)));
         if let Some(known) = self.known {
             let next = known.range((Excluded(after), Unbounded)).next();
-            return Ok(next.map(|&key| Head { key, due_at: self.basket.claim.now }));
+            return Ok(next.map(|&key| FirstPending { key, due_at: self.basket.claim.now }));
         }
         if let Some((from, head)) = self.last
             && from <= after
@@ -196,7 +196,7 @@ pub(crate) fn next_target(
     db: &Connection,
     lane: Lane,
     (tenant, target): Key,
-) -> Result<Option<Head>, TxError> {
+) -> Result<Option<FirstPending>, TxError> {
     let (lane, tenant) = (lane.number(), tenant.bytes());
     let of_tenant = head(
         db,
@@ -221,9 +221,16 @@ pub(crate) fn next_target(
     )
 }
 
-fn head(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Option<Head>, TxError> {
+fn head(
+    db: &Connection,
+    sql: &str,
+    values: &[&dyn ToSql],
+) -> Result<Option<FirstPending>, TxError> {
     let mut next = db.prepare_cached(sql)?;
     let mut found = next.query(values)?;
     let Some(row) = found.next()? else { return Ok(None) };
-    Ok(Some(Head { key: (rows::id(row, 0)?, rows::id(row, 1)?), due_at: rows::time(row, 2)? }))
+    Ok(Some(FirstPending {
+        key: (rows::id(row, 0)?, rows::id(row, 1)?),
+        due_at: rows::time(row, 2)?,
+    }))
 }

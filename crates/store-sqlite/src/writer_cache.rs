@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 pub(crate) use self::{
     external_ids::ExternalIds,
-    once_keys::{FIRST, HalfHash, KeyUse, LAST, OnceKey, OnceKeys},
+    once_keys::{FIRST, HashPrefix, KeyUse, LAST, OnceKey, OnceKeys},
     recent_buckets::{LaneTarget, RecentBuckets},
 };
 use crate::tx_error::TxError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{Clock, IdMaker, Kind, Lane, Parcel, SystemClock, TenantId, Time};
+use gancho_domain::{Clock, IdMaker, Lane, Parcel, ParcelKind, SystemClock, TenantId, Time};
 use gancho_store::{Claim, ClaimCursor, NewDelivery, NewParcel, NodeId, TargetId};
 
 pub const NODE: NodeId = NodeId(1);
@@ -13,7 +13,7 @@ pub fn event(ids: &IdMaker, tenant: TenantId, targets: &[TargetId], due_at: Time
     let parcel = Parcel {
         id: ids.make(),
         tenant,
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "a".into(),
         subject: Some(format!("order-{}", ids.make::<u8>().bits()).into()),
         external_id: None,

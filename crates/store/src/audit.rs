@@ -4,18 +4,18 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use async_trait::async_trait;
-use gancho_domain::{Id, TenantId, Time, id::Kind};
+use gancho_domain::{Id, TenantId, Time, id::IdKind};
 
 use crate::{Page, PageRequest, Result};
 
-pub enum OfAudit {}
+pub enum AuditIdKind {}
 
-impl Kind for OfAudit {
+impl IdKind for AuditIdKind {
     const PREFIX: &'static str = "aud";
 }
 
 /// The id of an entry, which also has its time.
-pub type AuditId = Id<OfAudit>;
+pub type AuditId = Id<AuditIdKind>;
 
 /// What kind of caller acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

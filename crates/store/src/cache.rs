@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::{
     pace::Pace,
-    shared_read::{Part, SharedReads},
+    shared_read::{ReadRole, SharedReads},
 };
 use crate::Result;
 
@@ -221,7 +221,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         loop {
             let changes = self.changes_of(key);
             match self.reads.join(key, changes) {
-                Part::Leader(leader) => {
+                ReadRole::Leader(leader) => {
                     if !self.wait_for_pace(key, changes).await {
                         continue;
                     }
@@ -229,7 +229,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
                     leader.finish(outcome.clone());
                     return outcome;
                 }
-                Part::Follower(mut follower) => {
+                ReadRole::Follower(mut follower) => {
                     // Nothing comes where the leader has gone away: then another reads.
                     if let Some(outcome) = follower.outcome().await {
                         return outcome;

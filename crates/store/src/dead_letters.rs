@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, Failure, Kind, Lane, Parcel, ParcelId, TenantId, Time};
+use gancho_domain::{DeliveryId, Failure, Lane, Parcel, ParcelId, ParcelKind, TenantId, Time};
 
 use crate::{Page, PageRequest, Result, TargetId};
 
@@ -37,7 +37,7 @@ impl DeadLetter {
         Parcel {
             id: self.parcel,
             tenant: self.tenant,
-            kind: Kind::of_lane(self.lane),
+            kind: ParcelKind::of_lane(self.lane),
             event_type: self.event_type.clone(),
             subject: self.subject.clone(),
             external_id: self.external_id.clone(),

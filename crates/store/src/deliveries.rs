@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, DeliveryId, EndpointId, EventId, Failure, Kind, Lane, Parcel, ParcelId, State, Status,
-    TenantId, TenantScope, Time,
+    Attempt, DeliveryId, EndpointId, EventId, Failure, Lane, Parcel, ParcelId, ParcelKind, State,
+    Status, TenantId, TenantScope, Time,
 };
 
 use crate::{NewDelivery, Page, PageRequest, Result, TargetId};
@@ -46,14 +46,14 @@ impl DeliveryRow {
 
 /// The states of some deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeliveryTally {
+pub struct DeliveryCounts {
     pub delivered: u64,
     pub failed: u64,
     /// Pending, in flight, or waiting for an earlier one of their subject.
     pub waiting: u64,
 }
 
-impl DeliveryTally {
+impl DeliveryCounts {
     pub fn add(&mut self, state: State, count: u64) {
         match state {
             State::Delivered => self.delivered += count,
@@ -110,7 +110,7 @@ pub struct DeliveryFilter {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
     /// The kind of parcels. Default: events.
-    pub kind: Kind,
+    pub kind: ParcelKind,
     pub event_type: Option<String>,
     pub external_id: Option<String>,
     /// Only events that matched no endpoint.
@@ -229,5 +229,8 @@ pub trait Deliveries: Send + Sync + 'static {
     ) -> Result<Vec<RetryOutcome>>;
 
     /// Counts deliveries, of any tenants, by their current state. Pruned ones are not counted.
-    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally>;
+    async fn count_deliveries(
+        &self,
+        deliveries: Vec<(TenantId, DeliveryId)>,
+    ) -> Result<DeliveryCounts>;
 }

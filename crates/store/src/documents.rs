@@ -49,7 +49,7 @@ pub struct Document {
 
 /// What must exist for a document to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum Precondition {
     Anything,
     Nothing,
     Version(u64),
@@ -111,7 +111,7 @@ pub trait Documents: Send + Sync + 'static {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<Option<u64>>;
 
     /// Replaces a document, or adds one if its collection has fewer than the limit. The bodies of all must be
@@ -122,7 +122,7 @@ pub trait Documents: Send + Sync + 'static {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         limit: CollectionLimit,
     ) -> Result<Option<u64>>;
 
@@ -133,7 +133,7 @@ pub trait Documents: Send + Sync + 'static {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         until: Time,
     ) -> Result<Option<u64>>;
 

@@ -72,10 +72,12 @@ pub use claim::{
 };
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, EventFilter,
+    Deliveries, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter,
     EventOutline, EventRow, EventView, MAX_SEARCHED_BYTES, RetryOutcome,
 };
-pub use documents::{Collection, CollectionLimit, Document, Documents, Expect, VERSIONED_KIND};
+pub use documents::{
+    Collection, CollectionLimit, Document, Documents, Precondition, VERSIONED_KIND,
+};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
 pub use endpoints::Endpoints;
 pub use erasure::{ContentErasure, DeletedTenant, EraseStep, Erasure, SubjectScan};
@@ -84,15 +86,13 @@ pub use fair::{Account, FairPermit, FairSemaphore};
 pub use idempotency::IdempotencyKey;
 pub use intake::{Intake, IntakeBatch, IntakeCounts, IntakeEvent, IntakeSettings, RejectedEvent};
 pub use ledger::Ledger;
-pub use nodes::{
-    LeaseStanding, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, SharedSettings,
-};
+pub use nodes::{LeaseStatus, NodeFacts, NodeId, NodeRecord, Nodes, RescueCounts, SharedSettings};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
 pub use replays::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
-    ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
+    ReplayLease, ReplayLeaseOrigin, ReplayLimits, ReplayState, ReplayTotal,
 };
 pub use round::{ClaimProgress, ClaimRound, ClaimTurn};
 pub use schema_version::SchemaVersion;

@@ -90,7 +90,7 @@ pub struct RescueCounts {
 
 /// How certain a node can be of a lease, apart from its own heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeaseStanding {
+pub enum LeaseStatus {
     Held,
     /// The database of the delivery has not answered for too long: release it.
     Doubtful,
@@ -135,15 +135,15 @@ pub trait Nodes: Send + Sync + 'static {
     /// Returns how certain the node can be of what it leased at `leased_at`, if it may rely on heartbeats
     /// that are no older than `trusted`. In a store with one part, the last heartbeat decides, which the
     /// caller knows.
-    fn lease_standing(
+    fn lease_status(
         &self,
         node: NodeId,
         tenant: TenantId,
         leased_at: Instant,
         trusted: Duration,
-    ) -> LeaseStanding {
+    ) -> LeaseStatus {
         let _ = (node, tenant, leased_at, trusted);
-        LeaseStanding::Held
+        LeaseStatus::Held
     }
 
     /// Notes that the node stops, and releases its leases.

@@ -106,12 +106,12 @@ pub struct ReplayLease {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedReplay {
     pub job: ReplayJob,
-    pub take: ReplayTake,
+    pub take: ReplayLeaseOrigin,
 }
 
 /// How a runner got a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayTake {
+pub enum ReplayLeaseOrigin {
     /// The replay is new.
     Started,
     /// Another runner had it, which may have sent a page without recording it.

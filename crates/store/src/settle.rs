@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use async_trait::async_trait;
-use gancho_domain::{Attempt, DeliveryId, Next, TenantId, Time};
+use gancho_domain::{Attempt, DeliveryId, NextStep, TenantId, Time};
 
 use crate::{AcceptOutcome, Job, NewParcel, NodeId, Result};
 
@@ -18,7 +18,7 @@ pub struct Settlement {
     pub at: Time,
     /// `None` if no attempt was made, for instance because the delivery expired.
     pub attempt: Option<Attempt>,
-    pub next: Next,
+    pub next: NextStep,
     /// Whether a dead letter waits for the outcome, and is removed on success.
     pub is_replay: bool,
     /// Whether it is ordered: when it ends, the next of its subject moves up.
@@ -33,7 +33,7 @@ impl Settlement {
         self.attempt.as_ref().map_or(self.at, |attempt| attempt.started_at + attempt.latency)
     }
 
-    pub fn of(job: &Job, at: Time, attempt: Option<Attempt>, next: Next) -> Self {
+    pub fn of(job: &Job, at: Time, attempt: Option<Attempt>, next: NextStep) -> Self {
         Self {
             tenant: job.tenant,
             delivery: job.delivery,

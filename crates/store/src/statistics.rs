@@ -19,7 +19,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gancho_domain::{Figures, Lane, TenantId, TenantScope, Time};
 
-use self::without_success::NoSuccess;
+use self::without_success::WithoutSuccessQuery;
 use crate::{NodeId, Result, TargetId};
 
 /// What the figures are about: the gateway, a tenant or a target, in one lane.
@@ -193,7 +193,7 @@ pub trait Statistics: Send + Sync + 'static {
     /// Returns the targets of all tenants whose every attempt failed: the worst of each tenant, then the
     /// second of each, and so on. Reads the rows with failed attempts of these minutes, and the figures of at
     /// most [`without_success::MAX_CHECKED`] targets.
-    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>>;
+    async fn targets_without_success(&self, of: WithoutSuccessQuery) -> Result<Vec<FailingTarget>>;
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     visit::{Reply, Visit},
 };
 
-pub type Run = fn(Visit) -> BoxFuture<'static, Result<Reply, SvixError>>;
+pub type Handler = fn(Visit) -> BoxFuture<'static, Result<Reply, SvixError>>;
 
 /// A call that Svix documents.
 pub struct SvixCall {
@@ -25,9 +25,9 @@ pub struct SvixCall {
 /// What the gateway does with a call.
 pub enum Support {
     /// The same as Svix.
-    Same(Run),
+    Same(Handler),
     /// Almost the same. The text says how it differs, for the guide.
-    Differs(Run, &'static str),
+    Differs(Handler, &'static str),
     /// Nothing. The text says why, and what to use instead.
     Unsupported(&'static str),
 }

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     backend::{Backend, RecordError, RecordKey},
-    calls::Run,
+    calls::Handler,
     svix_error::{MISMATCH, SvixError},
     visit::{IDEMPOTENCY_KEY, Reply, Visit, unavailable},
 };
@@ -54,7 +54,7 @@ enum State {
 
 /// The result of looking up a request.
 #[derive(Debug, PartialEq, Eq)]
-enum Lookup {
+enum RepeatCheck {
     /// It is the first request, and its record has this version.
     New(u64),
     /// The first request is still running.
@@ -65,18 +65,18 @@ enum Lookup {
 }
 
 /// Runs a call unless it has run before with the same key. `target` is its path with the query.
-pub async fn run_once(visit: Visit, target: &str, run: Run) -> Result<Reply, SvixError> {
+pub async fn run_once(visit: Visit, target: &str, run: Handler) -> Result<Reply, SvixError> {
     let Some(key) = record_key(&visit, target)? else { return run(visit).await };
     let (svix, request) = (visit.svix.clone(), hash(&[&visit.body]));
     let seen = begin(&*svix.backend, &key, &request, svix.clock.now()).await;
     let version = match seen.map_err(|RecordError| unavailable())? {
-        Lookup::New(version) => version,
-        Lookup::Running => {
+        RepeatCheck::New(version) => version,
+        RepeatCheck::Running => {
             let text = "a request with this idempotency key is being processed";
             return Err(SvixError::conflict(text));
         }
-        Lookup::Mismatch => return Err(SvixError::conflict(MISMATCH)),
-        Lookup::Done(status, body) => return Ok(Reply { status, body }),
+        RepeatCheck::Mismatch => return Err(SvixError::conflict(MISMATCH)),
+        RepeatCheck::Done(status, body) => return Ok(Reply { status, body }),
     };
     let (done, outcome) = oneshot::channel();
     let backend = svix.backend.clone();
@@ -97,20 +97,20 @@ async fn begin(
     key: &RecordKey,
     request: &str,
     now: Time,
-) -> Result<Lookup, RecordError> {
+) -> Result<RepeatCheck, RecordError> {
     let found = backend.record(key).await?;
     if let Some(record) = &found
         && let Ok(entry) = serde_json::from_slice::<Entry>(&record.body)
     {
         let age = Duration::from_millis(now.millis().saturating_sub(entry.at).max(0) as u64);
         match entry.state {
-            State::Running if age < MAX_RUN => return Ok(Lookup::Running),
+            State::Running if age < MAX_RUN => return Ok(RepeatCheck::Running),
             State::Done { .. } if age < TTL && entry.request != request => {
-                return Ok(Lookup::Mismatch);
+                return Ok(RepeatCheck::Mismatch);
             }
             State::Done { status, body } if age < TTL => {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-                return Ok(Lookup::Done(status, body.into()));
+                return Ok(RepeatCheck::Done(status, body.into()));
             }
             _ => {}
         }
@@ -118,7 +118,7 @@ async fn begin(
     let version = found.map(|record| record.version);
     let entry = Entry { request: request.to_owned(), at: now.millis(), state: State::Running };
     let written = backend.put_record(key, encoded(&entry), version, now + TTL).await?;
-    Ok(written.map_or(Lookup::Running, Lookup::New))
+    Ok(written.map_or(RepeatCheck::Running, RepeatCheck::New))
 }
 
 async fn finish(
@@ -232,42 +232,50 @@ mod tests {
         RecordKey { owner: None, key: text.into() }
     }
 
-    async fn seen(records: &Records, request: &str, now: Time) -> Lookup {
+    async fn seen(records: &Records, request: &str, now: Time) -> RepeatCheck {
         begin(records, &key("1"), request, now).await.unwrap()
     }
 
     #[tokio::test]
     async fn the_second_gets_the_response_of_the_first() {
         let (records, now) = (Records::default(), Time::from_millis(1_000));
-        assert_eq!(seen(&records, "a", now).await, Lookup::New(1));
-        assert_eq!(seen(&records, "a", now).await, Lookup::Running);
+        assert_eq!(seen(&records, "a", now).await, RepeatCheck::New(1));
+        assert_eq!(seen(&records, "a", now).await, RepeatCheck::Running);
         let reply = Reply { status: StatusCode::CREATED, body: Bytes::from_static(b"{}") };
         finish(&records, &key("1"), ("a".into(), 1), Some(&reply), now).await.unwrap();
-        let done = Lookup::Done(StatusCode::CREATED, Bytes::from_static(b"{}"));
+        let done = RepeatCheck::Done(StatusCode::CREATED, Bytes::from_static(b"{}"));
         assert_eq!(seen(&records, "a", now).await, done);
-        assert_eq!(seen(&records, "b", now).await, Lookup::Mismatch);
-        assert_eq!(seen(&records, "b", now + TTL).await, Lookup::New(3), "it has expired");
+        assert_eq!(seen(&records, "b", now).await, RepeatCheck::Mismatch);
+        assert_eq!(seen(&records, "b", now + TTL).await, RepeatCheck::New(3), "it has expired");
     }
 
     #[tokio::test]
     async fn what_failed_may_be_repeated() {
         let (records, now) = (Records::default(), Time::from_millis(1_000));
-        assert_eq!(seen(&records, "a", now).await, Lookup::New(1));
+        assert_eq!(seen(&records, "a", now).await, RepeatCheck::New(1));
         finish(&records, &key("1"), ("a".into(), 1), None, now).await.unwrap();
-        assert_eq!(seen(&records, "a", now).await, Lookup::New(3));
+        assert_eq!(seen(&records, "a", now).await, RepeatCheck::New(3));
         let large = Reply { status: StatusCode::OK, body: vec![b'1'; MAX_BYTES + 1].into() };
         finish(&records, &key("1"), ("a".into(), 3), Some(&large), now).await.unwrap();
-        assert_eq!(seen(&records, "a", now).await, Lookup::New(5), "it was too large to be kept");
+        assert_eq!(
+            seen(&records, "a", now).await,
+            RepeatCheck::New(5),
+            "it was too large to be kept"
+        );
     }
 
     #[tokio::test]
     async fn what_a_dead_node_began_is_taken_over_and_not_overwritten_by_it() {
         let (records, now) = (Records::default(), Time::from_millis(1_000));
-        assert_eq!(seen(&records, "a", now).await, Lookup::New(1));
+        assert_eq!(seen(&records, "a", now).await, RepeatCheck::New(1));
         let later = now + MAX_RUN;
-        assert_eq!(seen(&records, "a", later).await, Lookup::New(2));
+        assert_eq!(seen(&records, "a", later).await, RepeatCheck::New(2));
         let reply = Reply { status: StatusCode::OK, body: Bytes::from_static(b"{}") };
         finish(&records, &key("1"), ("a".into(), 1), Some(&reply), later).await.unwrap();
-        assert_eq!(seen(&records, "a", later).await, Lookup::Running, "the first one was not dead");
+        assert_eq!(
+            seen(&records, "a", later).await,
+            RepeatCheck::Running,
+            "the first one was not dead"
+        );
     }
 }

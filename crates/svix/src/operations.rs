@@ -2,7 +2,6 @@
 
 pub mod applications;
 pub mod attempt_view;
-pub mod attempted;
 pub mod attempts;
 pub mod background_tasks;
 pub mod endpoint_headers;
@@ -12,6 +11,7 @@ pub mod endpoints;
 pub mod event_type_view;
 pub mod event_types;
 pub mod message_create;
+pub mod message_endpoints;
 pub mod message_view;
 pub mod messages;
 pub mod portal;

@@ -45,14 +45,14 @@ pub struct List<T> {
 /// A list of Svix. Lists go forward only, so there is no previous iterator.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listing<T> {
+pub struct ListOut<T> {
     pub data: Vec<T>,
     pub iterator: Option<String>,
     pub prev_iterator: Option<String>,
     pub done: bool,
 }
 
-impl<T> Listing<T> {
+impl<T> ListOut<T> {
     pub fn new(data: Vec<T>, next: Option<String>) -> Self {
         Self { data, done: next.is_none(), iterator: next, prev_iterator: None }
     }

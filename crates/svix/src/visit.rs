@@ -52,7 +52,7 @@ impl Reply {
 
 /// An application, and the principal that acts for it.
 #[derive(Clone)]
-pub struct App {
+pub struct AppContext {
     pub tenant: Arc<Tenant>,
     pub principal: Principal,
 }
@@ -80,14 +80,14 @@ impl Visit {
     }
 
     /// Returns the application in the path. One of another tenant is reported like one that does not exist.
-    pub async fn app(&self) -> Result<App, SvixError> {
+    pub async fn app(&self) -> Result<AppContext, SvixError> {
         self.find_app(self.param("app_id"))
             .await?
             .ok_or_else(|| SvixError::not_found("application"))
     }
 
     /// Returns the application with this id or uid, if the caller may act for it.
-    pub async fn find_app(&self, name: &str) -> Result<Option<App>, SvixError> {
+    pub async fn find_app(&self, name: &str) -> Result<Option<AppContext>, SvixError> {
         let slug = uid::slug_of(name);
         match &self.caller {
             Principal::Tenant(principal) => {
@@ -96,7 +96,7 @@ impl Visit {
                     || slug.as_deref() == Some(&*own.slug)
                     || uid::uid_of(&own.slug).as_deref() == Some(name)
                     || own.slug == name;
-                let app = App { tenant: own, principal: self.caller.clone() };
+                let app = AppContext { tenant: own, principal: self.caller.clone() };
                 Ok(is_own.then_some(app))
             }
             Principal::Operator(operator) => {
@@ -113,14 +113,19 @@ impl Visit {
                 let found = found.filter(|tenant| !tenant.is_operators());
                 Ok(found.map(|tenant| {
                     let principal = Principal::Tenant(operator.act_for(tenant.clone()));
-                    App { tenant, principal }
+                    AppContext { tenant, principal }
                 }))
             }
         }
     }
 
     /// Prepares a request to the API for the application.
-    pub fn call<'a>(&'a self, app: &App, method: Method, path: impl Into<String>) -> Ask<'a> {
+    pub fn call<'a>(
+        &'a self,
+        app: &AppContext,
+        method: Method,
+        path: impl Into<String>,
+    ) -> GatewayCall<'a> {
         self.call_as(app.principal.clone(), method, path)
     }
 
@@ -131,9 +136,17 @@ impl Visit {
         principal: Principal,
         method: Method,
         path: impl Into<String>,
-    ) -> Ask<'_> {
+    ) -> GatewayCall<'_> {
         let path = path.into();
-        Ask { visit: self, principal, method, path, body: Bytes::new(), key: None, names: &[] }
+        GatewayCall {
+            visit: self,
+            principal,
+            method,
+            path,
+            body: Bytes::new(),
+            key: None,
+            names: &[],
+        }
     }
 }
 
@@ -143,7 +156,7 @@ pub fn unavailable() -> SvixError {
 }
 
 /// A request to the gateway's own API.
-pub struct Ask<'a> {
+pub struct GatewayCall<'a> {
     visit: &'a Visit,
     principal: Principal,
     method: Method,
@@ -153,7 +166,7 @@ pub struct Ask<'a> {
     names: Names,
 }
 
-impl Ask<'_> {
+impl GatewayCall<'_> {
     #[must_use]
     pub fn query<V: AsRef<str>>(mut self, pairs: &[(&str, V)]) -> Self {
         if !pairs.is_empty() {

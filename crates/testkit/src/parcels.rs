@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, IdMaker, Kind, Lane, Next, Parcel, TenantId, Time};
+use gancho_domain::{Attempt, IdMaker, Lane, NextStep, Parcel, ParcelKind, TenantId, Time};
 use gancho_store::{Claim, ClaimCursor, Job, NewDelivery, NewParcel, NodeId, Settlement, TargetId};
 
 /// Returns an event with one delivery, which is due now.
@@ -11,7 +11,7 @@ pub fn event(ids: &IdMaker, tenant: TenantId, target: TargetId, now: Time) -> Ne
     let parcel = Parcel {
         id: ids.make(),
         tenant,
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "invoice.paid".into(),
         subject: None,
         external_id: None,
@@ -62,5 +62,5 @@ pub fn delivered(job: &Job, now: Time) -> Settlement {
         failure: None,
         next_at: None,
     };
-    Settlement::of(job, now, Some(attempt), Next::Delivered)
+    Settlement::of(job, now, Some(attempt), NextStep::Delivered)
 }

@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::receiver_h2::Frames;
+use crate::receiver_h2::H2Connection;
 
 /// The next step on a connection. After the last step it is closed.
 #[derive(Debug, Clone)]
@@ -168,17 +168,17 @@ async fn accept(
     }
 }
 
-pub(crate) trait Wire: AsyncRead + AsyncWrite + Unpin + Send {
+pub(crate) trait RawStream: AsyncRead + AsyncWrite + Unpin + Send {
     fn tcp(&self) -> &TcpStream;
 }
 
-impl Wire for TcpStream {
+impl RawStream for TcpStream {
     fn tcp(&self) -> &TcpStream {
         self
     }
 }
 
-impl Wire for TlsStream<TcpStream> {
+impl RawStream for TlsStream<TcpStream> {
     fn tcp(&self) -> &TcpStream {
         self.get_ref().0
     }
@@ -190,12 +190,12 @@ struct Player<S> {
     seen: Arc<Received>,
     /// Bytes that were read but are not yet part of a request.
     spare: Vec<u8>,
-    frames: Frames,
+    frames: H2Connection,
 }
 
-impl<S: Wire> Player<S> {
+impl<S: RawStream> Player<S> {
     fn new(stream: S, number: usize, seen: Arc<Received>) -> Self {
-        Self { stream, number, seen, spare: Vec::new(), frames: Frames::default() }
+        Self { stream, number, seen, spare: Vec::new(), frames: H2Connection::default() }
     }
 
     async fn play(mut self, steps: Vec<Step>) -> Result<()> {

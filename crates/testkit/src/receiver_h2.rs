@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Result;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::receiver::Wire;
+use crate::receiver::RawStream;
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
@@ -20,15 +20,15 @@ const ACK: u8 = 1;
 const GREETING: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 
 #[derive(Default)]
-pub(crate) struct Frames {
+pub(crate) struct H2Connection {
     greeted: bool,
     /// Streams with a complete request and no response.
     open: VecDeque<u32>,
 }
 
-impl Frames {
+impl H2Connection {
     /// Reads until a request is complete, and returns its body.
-    pub(crate) async fn read_request(&mut self, stream: &mut impl Wire) -> Result<Vec<u8>> {
+    pub(crate) async fn read_request(&mut self, stream: &mut impl RawStream) -> Result<Vec<u8>> {
         if !self.greeted {
             stream.read_exact(&mut [0; GREETING]).await?;
             self.send(stream, SETTINGS, 0, false, &[]).await?;
@@ -56,7 +56,7 @@ impl Frames {
         }
     }
 
-    pub(crate) async fn answer(&mut self, stream: &mut impl Wire, status: u16) -> Result<()> {
+    pub(crate) async fn answer(&mut self, stream: &mut impl RawStream, status: u16) -> Result<()> {
         // A literal field without indexing, whose name `:status` is in the static table.
         let mut payload = vec![0x08, 3];
         payload.extend_from_slice(status.to_string().as_bytes());
@@ -67,7 +67,7 @@ impl Frames {
 
     pub(crate) async fn send(
         &mut self,
-        stream: &mut impl Wire,
+        stream: &mut impl RawStream,
         kind: u8,
         flags: u8,
         on_stream: bool,

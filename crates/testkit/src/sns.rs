@@ -21,7 +21,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    pub fn new(life: tls::Life) -> Result<Self> {
+    pub fn new(life: tls::Validity) -> Result<Self> {
         let key = KeyPair::generate_for(&PKCS_RSA_SHA256)?;
         let certificate = tls::params(&["sns.amazonaws.com"], life)?.self_signed(&key)?.pem();
         let mut file = NamedTempFile::new()?;
@@ -85,7 +85,7 @@ impl Signer {
 /// A certificate whose key is not RSA.
 pub fn elliptic_certificate() -> Result<String> {
     let key = KeyPair::generate()?;
-    Ok(tls::params(&["sns.amazonaws.com"], tls::Life::Now)?.self_signed(&key)?.pem())
+    Ok(tls::params(&["sns.amazonaws.com"], tls::Validity::Now)?.self_signed(&key)?.pem())
 }
 
 /// Returns an unsigned notification; `time` as SNS writes it.

@@ -22,7 +22,7 @@ static AUTHORITIES: AtomicUsize = AtomicUsize::new(0);
 
 /// The validity of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum Validity {
     Now,
     Over,
     Ahead,
@@ -50,12 +50,17 @@ impl Authority {
     /// Returns a certificate for the names and its key, in PEM.
     pub fn pem(&self, names: &[&str]) -> Result<(String, String)> {
         let key = KeyPair::generate()?;
-        let certificate = params(names, Life::Now)?.signed_by(&key, &self.0)?;
+        let certificate = params(names, Validity::Now)?.signed_by(&key, &self.0)?;
         Ok((certificate.pem(), key.serialize_pem()))
     }
 
     /// Returns a server with a certificate for the names (or addresses) that offers the protocols.
-    pub fn server(&self, names: &[&str], life: Life, alpn: &[&str]) -> Result<Arc<ServerConfig>> {
+    pub fn server(
+        &self,
+        names: &[&str],
+        life: Validity,
+        alpn: &[&str],
+    ) -> Result<Arc<ServerConfig>> {
         let key = KeyPair::generate()?;
         let certificate = params(names, life)?.signed_by(&key, &self.0)?;
         server(certificate.der().clone(), &key, alpn)
@@ -65,17 +70,17 @@ impl Authority {
 /// Returns a server with a self-signed certificate.
 pub fn self_signed(names: &[&str]) -> Result<Arc<ServerConfig>> {
     let key = KeyPair::generate()?;
-    let certificate = params(names, Life::Now)?.self_signed(&key)?;
+    let certificate = params(names, Validity::Now)?.self_signed(&key)?;
     server(certificate.der().clone(), &key, &[])
 }
 
-pub(crate) fn params(names: &[&str], life: Life) -> Result<CertificateParams> {
+pub(crate) fn params(names: &[&str], life: Validity) -> Result<CertificateParams> {
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let mut params = CertificateParams::new(names)?;
     (params.not_before, params.not_after) = match life {
-        Life::Now => (date_time_ymd(2000, 1, 1), date_time_ymd(2100, 1, 1)),
-        Life::Over => (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1)),
-        Life::Ahead => (date_time_ymd(2099, 1, 1), date_time_ymd(2100, 1, 1)),
+        Validity::Now => (date_time_ymd(2000, 1, 1), date_time_ymd(2100, 1, 1)),
+        Validity::Over => (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1)),
+        Validity::Ahead => (date_time_ymd(2099, 1, 1), date_time_ymd(2100, 1, 1)),
     };
     Ok(params)
 }

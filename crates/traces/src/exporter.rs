@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Next, Parcel, Time};
+use gancho_domain::{Attempt, NextStep, Parcel, Time};
 use gancho_egress::Client;
 use gancho_engine::{SpanCounts, SpanSink};
 use gancho_store::Job;
@@ -257,7 +257,7 @@ impl SpanSink for TraceExporter {
         }
     }
 
-    fn attempted(&self, job: &Job, attempt: &Attempt, next: &Next) {
+    fn attempted(&self, job: &Job, attempt: &Attempt, next: &NextStep) {
         if job.parcel.accept_span().is_sampled() {
             self.push(|| spans::attempted(job, attempt, next));
         }

@@ -1,8 +1,8 @@
 //! Builds the spans of accepted parcels and of attempts.
 
 use gancho_domain::{
-    Attempt, Kind, Lane, Next, Parcel, Time, TraceContext,
-    id::{OfEmail, OfReceipt},
+    Attempt, Lane, NextStep, Parcel, ParcelKind, Time, TraceContext,
+    id::{EmailIdKind, ReceiptIdKind},
     mask,
 };
 use gancho_store::Job;
@@ -12,9 +12,9 @@ use crate::otlp::{KeyValue, Span, SpanKind, Status, StatusCode};
 /// The span of accepting the parcel, until it was on disk. Its parent is the publisher's span.
 pub fn accepted(parcel: &Parcel, stored_at: Time) -> Span {
     let name = match parcel.kind {
-        Kind::Event => "publish event",
-        Kind::Receipt => "receive webhook",
-        Kind::Email => "accept e-mail",
+        ParcelKind::Event => "publish event",
+        ParcelKind::Receipt => "receive webhook",
+        ParcelKind::Email => "accept e-mail",
     };
     Span {
         kind: SpanKind::Producer.into(),
@@ -26,7 +26,7 @@ pub fn accepted(parcel: &Parcel, stored_at: Time) -> Span {
 
 /// The span of one attempt, from the first byte to the response. Its parent is the span of accepting the
 /// parcel.
-pub fn attempted(job: &Job, attempt: &Attempt, next: &Next) -> Span {
+pub fn attempted(job: &Job, attempt: &Attempt, next: &NextStep) -> Span {
     let parcel = &job.parcel;
     let name = match job.lane {
         Lane::Webhook => "deliver webhook",
@@ -40,9 +40,9 @@ pub fn attempted(job: &Job, attempt: &Attempt, next: &Next) -> Span {
     }
     attributes.push(KeyValue::number("gancho.attempt", attempt.number.into()));
     let outcome = match next {
-        Next::Delivered => "delivered",
-        Next::Retry { .. } => "retry",
-        Next::Dead(_) => "dead_letter",
+        NextStep::Delivered => "delivered",
+        NextStep::Retry { .. } => "retry",
+        NextStep::Dead(_) => "dead_letter",
     };
     attributes.push(KeyValue::text("gancho.outcome", outcome));
     if let Some(status) = attempt.response_status {
@@ -70,9 +70,9 @@ pub fn attempted(job: &Job, attempt: &Attempt, next: &Next) -> Span {
 
 fn about(parcel: &Parcel) -> Vec<KeyValue> {
     let id = match parcel.kind {
-        Kind::Event => parcel.id.to_string(),
-        Kind::Receipt => parcel.id.cast::<OfReceipt>().to_string(),
-        Kind::Email => parcel.id.cast::<OfEmail>().to_string(),
+        ParcelKind::Event => parcel.id.to_string(),
+        ParcelKind::Receipt => parcel.id.cast::<ReceiptIdKind>().to_string(),
+        ParcelKind::Email => parcel.id.cast::<EmailIdKind>().to_string(),
     };
     let mut attributes = Vec::with_capacity(10);
     attributes.push(KeyValue::text("gancho.tenant.id", parcel.tenant.to_string()));

@@ -1,6 +1,6 @@
 //! Secrets at rest: encrypted with a key ring, each ciphertext bound to its row.
 //!
-//! [`KeyRing`] has the keys, newest last; the newest encrypts, any of them decrypts. [`Place`] is where a
+//! [`KeyRing`] has the keys, newest last; the newest encrypts, any of them decrypts. [`SecretLocation`] is where a
 //! secret is stored, and is authenticated with it: a ciphertext that is moved to another row, column or
 //! tenant cannot be decrypted.
 //!
@@ -13,4 +13,4 @@ mod derive;
 mod ring;
 
 pub use derive::DerivedKeys;
-pub use ring::{KeyRing, KeyRingError, Place, Secret, UnsealError};
+pub use ring::{KeyRing, KeyRingError, Secret, SecretLocation, UnsealError};

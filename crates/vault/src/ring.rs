@@ -32,7 +32,7 @@ struct Keys {
 
 /// Where a secret is stored: authenticated with it, so that it cannot be decrypted elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct SecretLocation<'a> {
     pub tenant: &'a [u8],
     pub table: &'a str,
     pub column: &'a str,
@@ -137,7 +137,7 @@ impl KeyRing {
         self.keys().by_number.last_key_value().map_or(0, |(id, _)| *id)
     }
 
-    pub fn seal(&self, place: Place<'_>, secret: &str) -> Result<Vec<u8>, KeyRingError> {
+    pub fn seal(&self, place: SecretLocation<'_>, secret: &str) -> Result<Vec<u8>, KeyRingError> {
         let keys = self.keys();
         let (id, key) = keys.by_number.last_key_value().ok_or(KeyRingError::Empty)?;
         let mut sealed = Zeroizing::new(secret.as_bytes().to_vec());
@@ -152,7 +152,7 @@ impl KeyRing {
         Ok(record)
     }
 
-    pub fn open(&self, place: Place<'_>, record: &[u8]) -> Result<Secret, UnsealError> {
+    pub fn open(&self, place: SecretLocation<'_>, record: &[u8]) -> Result<Secret, UnsealError> {
         let (id, nonce, sealed) = split(record).ok_or(UnsealError::Malformed)?;
         let keys = self.keys();
         let key = keys.by_number.get(&id).ok_or(UnsealError::UnknownKey(id))?;
@@ -181,7 +181,7 @@ impl fmt::Debug for KeyRing {
     }
 }
 
-impl Place<'_> {
+impl SecretLocation<'_> {
     /// Encodes the place. Each part is length-prefixed, so that no two places are encoded the same.
     fn bytes(&self, key: u32) -> Vec<u8> {
         let mut bytes = vec![VERSION];
@@ -223,8 +223,8 @@ fn split(record: &[u8]) -> Option<(u32, &[u8; NONCE_LEN], &[u8])> {
 mod tests {
     use super::*;
 
-    const HERE: Place<'static> =
-        Place { tenant: b"t1", table: "endpoints", column: "secret", row: b"e1" };
+    const HERE: SecretLocation<'static> =
+        SecretLocation { tenant: b"t1", table: "endpoints", column: "secret", row: b"e1" };
 
     #[test]
     fn opens_in_its_place_only() {
@@ -233,11 +233,11 @@ mod tests {
         assert!(!sealed.windows(5).any(|window| window == b"whsec"));
         assert_eq!(ring.open(HERE, &sealed).unwrap().as_str(), "whsec_abc");
         for elsewhere in [
-            Place { tenant: b"t2", ..HERE },
-            Place { table: "sources", ..HERE },
-            Place { column: "token", ..HERE },
-            Place { row: b"e2", ..HERE },
-            Place { tenant: b"t1e", row: b"1", ..HERE },
+            SecretLocation { tenant: b"t2", ..HERE },
+            SecretLocation { table: "sources", ..HERE },
+            SecretLocation { column: "token", ..HERE },
+            SecretLocation { row: b"e2", ..HERE },
+            SecretLocation { tenant: b"t1e", row: b"1", ..HERE },
         ] {
             assert_eq!(ring.open(elsewhere, &sealed), Err(UnsealError::Refused));
         }

@@ -7,7 +7,9 @@ use std::{
 };
 
 use gancho_domain::Time;
-use gancho_wire::{Content, Profile, Scheme, Sending, SigningKey, new_key_pair, new_secret, sign};
+use gancho_wire::{
+    AttemptMetadata, Content, Profile, Scheme, SigningKey, new_key_pair, new_secret, sign,
+};
 use serde_json::{Map, Value, json};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -67,7 +69,7 @@ fn sample(
     for secret in secrets {
         keys.push(SigningKey::for_profile(profile, secret)?);
     }
-    let sending = Sending { event_id, endpoint_id: "wh_1", event_type, at: now, retry: 0 };
+    let sending = AttemptMetadata { event_id, endpoint_id: "wh_1", event_type, at: now, retry: 0 };
     let headers: Map<String, Value> = sign(profile, &sending, &body, &keys)?
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))

@@ -5,7 +5,7 @@ use gancho_domain::Time;
 
 use crate::{
     KeyError, Preset, Profile, Recipe, SecretEncoding, SignError, SignatureEncoding, SigningKey,
-    TimeForm, base_string::Piece, candidates::Layout, headers::is_message_id,
+    TimestampFormat, base_string::Piece, candidates::Layout, headers::is_message_id,
 };
 
 impl Preset {
@@ -39,9 +39,9 @@ impl Recipe {
             return Err(SignError::EventId);
         }
         let time = match self.time_form {
-            TimeForm::Seconds | TimeForm::SecondsOrRfc3339 => at.secs().to_string(),
-            TimeForm::Millis => at.millis().to_string(),
-            TimeForm::Rfc3339 => at.to_string(),
+            TimestampFormat::Seconds | TimestampFormat::SecondsOrRfc3339 => at.secs().to_string(),
+            TimestampFormat::Millis => at.millis().to_string(),
+            TimestampFormat::Rfc3339 => at.to_string(),
         };
         let base = self.base.fill(time.as_bytes(), id.as_bytes(), body);
         let tag = key.tag(&base);

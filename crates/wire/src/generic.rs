@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::{
-    BaseString, Recipe, TimeForm,
+    BaseString, Recipe, TimestampFormat,
     base_string::Piece,
     candidates::Layout,
     profile_check::{is_header_name, is_printable},
@@ -26,7 +26,7 @@ pub struct GenericHmac {
     #[serde(default)]
     pub timestamp_header: Option<String>,
     #[serde(default)]
-    pub timestamp_form: TimeForm,
+    pub timestamp_form: TimestampFormat,
     #[serde(default)]
     pub id_header: Option<String>,
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! Reads a request's headers strictly: one value or none, never the first of several.
 
-use crate::{Part, VerifyError};
+use crate::{HeaderPart, VerifyError};
 
 /// All headers of a request as received, so that a repeated one is noticed.
 pub type Headers<'a> = [(&'a str, &'a [u8])];
@@ -14,7 +14,7 @@ const MAX_ID_BYTES: usize = 128;
 pub(crate) fn optional<'a>(
     headers: &Headers<'a>,
     name: &str,
-    part: Part,
+    part: HeaderPart,
 ) -> Result<Option<&'a [u8]>, VerifyError> {
     let mut values = headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
     let value = values.next();
@@ -30,7 +30,7 @@ pub(crate) fn optional<'a>(
 pub(crate) fn required<'a>(
     headers: &Headers<'a>,
     name: &str,
-    part: Part,
+    part: HeaderPart,
 ) -> Result<&'a [u8], VerifyError> {
     optional(headers, name, part)?.ok_or(VerifyError::Missing(part))
 }
@@ -73,11 +73,17 @@ mod tests {
     #[test]
     fn one_value_or_none() {
         let headers: &Headers<'_> = &[("A", b"1"), ("b", b"2"), ("B", b"2"), ("c", b"")];
-        assert_eq!(optional(headers, "a", Part::Id), Ok(Some(&b"1"[..])));
-        assert_eq!(optional(headers, "b", Part::Id), Err(VerifyError::Duplicated(Part::Id)));
-        assert_eq!(optional(headers, "c", Part::Id), Ok(Some(&b""[..])));
-        assert_eq!(optional(headers, "d", Part::Id), Ok(None));
-        assert_eq!(required(headers, "d", Part::KeyId), Err(VerifyError::Missing(Part::KeyId)));
+        assert_eq!(optional(headers, "a", HeaderPart::Id), Ok(Some(&b"1"[..])));
+        assert_eq!(
+            optional(headers, "b", HeaderPart::Id),
+            Err(VerifyError::Duplicated(HeaderPart::Id))
+        );
+        assert_eq!(optional(headers, "c", HeaderPart::Id), Ok(Some(&b""[..])));
+        assert_eq!(optional(headers, "d", HeaderPart::Id), Ok(None));
+        assert_eq!(
+            required(headers, "d", HeaderPart::KeyId),
+            Err(VerifyError::Missing(HeaderPart::KeyId))
+        );
     }
 
     #[test]

@@ -65,13 +65,13 @@ pub use profile::{Envelope, HeaderLine, HeaderValue, Profile, Scheme, SignatureL
 pub use profile_check::ProfileError;
 pub use recipe::Recipe;
 pub use secret::{KeyError, SecretEncoding, SecretFormat};
-pub use sign::{Sending, SignError, sign, sign_as_partner};
+pub use sign::{AttemptMetadata, SignError, sign, sign_as_partner};
 pub use signature_check::{SignatureCheck, SignedPart, SignedParts, check_signature};
 pub use signing_key::SigningKey;
-pub use timestamp::TimeForm;
+pub use timestamp::TimestampFormat;
 pub use token::Token;
 pub use verify::{DEFAULT_TOLERANCE, VerifiedRequest};
-pub use verify_error::{Part, TimestampError, VerifyError};
+pub use verify_error::{HeaderPart, TimestampError, VerifyError};
 pub use verifying_key::VerifyingKey;
 
 /// Compiles the Rust examples of the document.

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::{
-    GenericHmac, GenericHmacError, KeyError, Recipe, SecretEncoding, SignatureEncoding, TimeForm,
-    VerifyingKey,
+    GenericHmac, GenericHmacError, KeyError, Recipe, SecretEncoding, SignatureEncoding,
+    TimestampFormat, VerifyingKey,
     base_string::{BaseString, Piece},
     candidates::Layout,
     recipe::Names,
@@ -36,7 +36,7 @@ impl Preset {
                 other_names: Some(standard_names("svix")),
                 ..Recipe::standard(standard_names("webhook"))
             },
-            Self::Stripe => Recipe::timed("Stripe-Signature", TimeForm::Seconds),
+            Self::Stripe => Recipe::timed("Stripe-Signature", TimestampFormat::Seconds),
             Self::Github => {
                 Recipe::single("X-Hub-Signature-256", "sha256=", SignatureEncoding::Hex)
             }
@@ -80,7 +80,7 @@ fn partner() -> Recipe {
         other_names: None,
         key_id_header: Some("X-Key-Id".to_owned()),
         layout: Layout::Scheme,
-        time_form: TimeForm::SecondsOrRfc3339,
+        time_form: TimestampFormat::SecondsOrRfc3339,
         base: Recipe::timestamp_and_body(),
     }
 }
@@ -104,7 +104,7 @@ fn slack() -> Recipe {
         other_names: None,
         key_id_header: None,
         layout: Layout::Single { prefix: "v0=".to_owned(), encoding: SignatureEncoding::Hex },
-        time_form: TimeForm::Seconds,
+        time_form: TimestampFormat::Seconds,
         base: BaseString::of(vec![text("v0:"), Piece::Timestamp, text(":"), Piece::Body]),
     }
 }

@@ -1,8 +1,8 @@
 //! A recipe: a sender's signature scheme, as needed for verification.
 
 use crate::{
-    HeaderValue, Headers, Part, Profile, ProfileError, Scheme, SignatureEncoding, TimeForm,
-    VerifyError,
+    HeaderPart, HeaderValue, Headers, Profile, ProfileError, Scheme, SignatureEncoding,
+    TimestampFormat, VerifyError,
     base_string::{BaseString, Piece},
     candidates::Layout,
     headers::{has, key_id, required},
@@ -20,7 +20,7 @@ pub struct Recipe {
     pub(crate) other_names: Option<Names>,
     pub(crate) key_id_header: Option<String>,
     pub(crate) layout: Layout,
-    pub(crate) time_form: TimeForm,
+    pub(crate) time_form: TimestampFormat,
     pub(crate) base: BaseString,
 }
 
@@ -49,8 +49,8 @@ impl Recipe {
                 let prefix = scheme.body_prefix().unwrap_or_default();
                 Self::single(signature, prefix, SignatureEncoding::Hex)
             }
-            Scheme::TimedSeconds => Self::timed(signature, TimeForm::Seconds),
-            Scheme::TimedMillis => Self::timed(signature, TimeForm::Millis),
+            Scheme::TimedSeconds => Self::timed(signature, TimestampFormat::Seconds),
+            Scheme::TimedMillis => Self::timed(signature, TimestampFormat::Millis),
         })
     }
 
@@ -62,13 +62,13 @@ impl Recipe {
             other_names: None,
             key_id_header: None,
             layout: Layout::Versions,
-            time_form: TimeForm::Seconds,
+            time_form: TimestampFormat::Seconds,
             base: BaseString::of(vec![Piece::Id, dot(), Piece::Timestamp, dot(), Piece::Body]),
         }
     }
 
     /// `t=…,v1=…` of `timestamp.body`
-    pub(crate) fn timed(signature: &str, time_form: TimeForm) -> Self {
+    pub(crate) fn timed(signature: &str, time_form: TimestampFormat) -> Self {
         Self {
             names: Names { signature: signature.to_owned(), timestamp: None, id: None },
             other_names: None,
@@ -86,7 +86,7 @@ impl Recipe {
             other_names: None,
             key_id_header: None,
             layout: Layout::Single { prefix: prefix.to_owned(), encoding },
-            time_form: TimeForm::Seconds,
+            time_form: TimestampFormat::Seconds,
             base: BaseString::default(),
         }
     }
@@ -99,7 +99,7 @@ impl Recipe {
     /// among the keys that are configured for this sender.
     pub fn key_id<'a>(&self, headers: &Headers<'a>) -> Result<Option<&'a str>, VerifyError> {
         match &self.key_id_header {
-            Some(name) => key_id(required(headers, name, Part::KeyId)?).map(Some),
+            Some(name) => key_id(required(headers, name, HeaderPart::KeyId)?).map(Some),
             None => Ok(None),
         }
     }

@@ -13,7 +13,7 @@ use crate::{
 
 /// The metadata of an attempt.
 #[derive(Debug, Clone, Copy)]
-pub struct Sending<'a> {
+pub struct AttemptMetadata<'a> {
     pub event_id: &'a str,
     pub endpoint_id: &'a str,
     pub event_type: &'a str,
@@ -42,7 +42,7 @@ pub enum SignError {
 /// signature use the first.
 pub fn sign<'p>(
     profile: &'p Profile,
-    sending: &Sending<'_>,
+    sending: &AttemptMetadata<'_>,
     body: &[u8],
     keys: &[SigningKey],
 ) -> Result<Vec<(&'p str, String)>, SignError> {
@@ -60,7 +60,7 @@ pub fn sign<'p>(
 
 fn signature(
     profile: &Profile,
-    sending: &Sending<'_>,
+    sending: &AttemptMetadata<'_>,
     body: &[u8],
     keys: &[SigningKey],
 ) -> Result<String, SignError> {
@@ -84,7 +84,11 @@ fn signature(
     })
 }
 
-fn standard(sending: &Sending<'_>, body: &[u8], keys: &[SigningKey]) -> Result<String, SignError> {
+fn standard(
+    sending: &AttemptMetadata<'_>,
+    body: &[u8],
+    keys: &[SigningKey],
+) -> Result<String, SignError> {
     // With a `.` in the id, the text could be split into id, time and body in another way.
     if !is_message_id(sending.event_id.as_bytes()) {
         return Err(SignError::EventId);
@@ -122,7 +126,7 @@ pub fn sign_as_partner(key: &SigningKey, timestamp: &str, body: &[u8]) -> String
     text
 }
 
-impl Sending<'_> {
+impl AttemptMetadata<'_> {
     fn value(&self, kind: HeaderValue) -> String {
         match kind {
             HeaderValue::EventId => self.event_id.to_owned(),
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
     use crate::SecretEncoding;
 
-    const SENDING: Sending<'_> = Sending {
+    const SENDING: AttemptMetadata<'_> = AttemptMetadata {
         event_id: "evt_1",
         endpoint_id: "wh_1",
         event_type: "user.created",
@@ -217,9 +221,9 @@ mod tests {
         assert_eq!(sign(&standard, &SENDING, b"", &[]), Err(SignError::NoKey));
         let error = sign(&saas, &SENDING, b"", &ed25519);
         assert_eq!(error, Err(SignError::KeyDoesNotFit("X-Webhook-Signature".to_owned())));
-        let dotted = Sending { event_id: "a.1", ..SENDING };
+        let dotted = AttemptMetadata { event_id: "a.1", ..SENDING };
         assert_eq!(sign(&standard, &dotted, b"", &hmac), Err(SignError::EventId));
-        let injected = Sending { event_type: "a\r\nX-Evil: 1", ..SENDING };
+        let injected = AttemptMetadata { event_type: "a\r\nX-Evil: 1", ..SENDING };
         let error = sign(&saas, &injected, b"", &hmac);
         assert_eq!(error, Err(SignError::Unprintable("X-Webhook-Event".to_owned())));
     }

@@ -130,10 +130,10 @@ mod tests {
     use gancho_domain::Time;
 
     use super::*;
-    use crate::{Sending, sign};
+    use crate::{AttemptMetadata, sign};
 
     const BODY: &[u8] = br#"{"a":1}"#;
-    const SENDING: Sending<'_> = Sending {
+    const SENDING: AttemptMetadata<'_> = AttemptMetadata {
         event_id: "evt_1",
         endpoint_id: "wh_1",
         event_type: "user.created",

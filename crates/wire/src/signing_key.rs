@@ -14,12 +14,12 @@ use crate::{
 /// An HMAC or Ed25519 key. It does not store the text, and its memory is erased when dropped (AWS-LC and
 /// dalek both do that). It cannot be cloned, and `Debug` shows only its kind.
 pub struct SigningKey {
-    kind: Kind,
+    kind: KeyMaterial,
     format: SecretFormat,
 }
 
 // Boxed, because a prepared HMAC key takes more than a kilobyte.
-enum Kind {
+enum KeyMaterial {
     Hmac(Box<hmac::Key>),
     Ed25519(Box<ed25519_dalek::SigningKey>),
 }
@@ -84,12 +84,12 @@ impl SigningKey {
             ed25519_dalek::SigningKey::from_keypair_bytes(pair)
                 .map_err(|_| KeyError::KeyPairMismatch)?
         };
-        Ok(Self { kind: Kind::Ed25519(Box::new(key)), format: SecretFormat::Ed25519 })
+        Ok(Self { kind: KeyMaterial::Ed25519(Box::new(key)), format: SecretFormat::Ed25519 })
     }
 
     fn from_hmac_bytes(bytes: &KeyBytes, format: SecretFormat) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, bytes);
-        Self { kind: Kind::Hmac(Box::new(key)), format }
+        Self { kind: KeyMaterial::Hmac(Box::new(key)), format }
     }
 
     /// Returns how the secret's text was decoded.
@@ -100,16 +100,16 @@ impl SigningKey {
     /// Returns the key that verifies what this one signs.
     pub fn verifying_key(&self) -> VerifyingKey {
         match &self.kind {
-            Kind::Hmac(key) => VerifyingKey::from_hmac((**key).clone()),
-            Kind::Ed25519(key) => VerifyingKey::from_ed25519(key.verifying_key()),
+            KeyMaterial::Hmac(key) => VerifyingKey::from_hmac((**key).clone()),
+            KeyMaterial::Ed25519(key) => VerifyingKey::from_ed25519(key.verifying_key()),
         }
     }
 
     /// Returns `whpk_…` for receivers; `None` for HMAC, which has no public key.
     pub fn public_key(&self) -> Option<String> {
         match &self.kind {
-            Kind::Hmac(_) => None,
-            Kind::Ed25519(key) => {
+            KeyMaterial::Hmac(_) => None,
+            KeyMaterial::Ed25519(key) => {
                 let public = BASE64.encode(key.verifying_key().as_bytes());
                 Some(format!("{PUBLIC_PREFIX}{public}"))
             }
@@ -119,13 +119,13 @@ impl SigningKey {
     /// Signs the parts as if they were one text.
     pub(crate) fn tag(&self, parts: &[&[u8]]) -> Tag {
         match &self.kind {
-            Kind::Hmac(key) => Tag::Hmac(mac(key, parts)),
-            Kind::Ed25519(key) => Tag::Ed25519(key.sign(&parts.concat()).to_bytes()),
+            KeyMaterial::Hmac(key) => Tag::Hmac(mac(key, parts)),
+            KeyMaterial::Ed25519(key) => Tag::Ed25519(key.sign(&parts.concat()).to_bytes()),
         }
     }
 
     pub(crate) fn is_hmac(&self) -> bool {
-        matches!(self.kind, Kind::Hmac(_))
+        matches!(self.kind, KeyMaterial::Hmac(_))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{TimestampError, VerifyError};
 /// The form in which a sender writes the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TimeForm {
+pub enum TimestampFormat {
     /// `1706012345`
     #[default]
     Seconds,
@@ -21,7 +21,7 @@ pub enum TimeForm {
     SecondsOrRfc3339,
 }
 
-impl TimeForm {
+impl TimestampFormat {
     pub(crate) fn read(self, text: &[u8]) -> Result<Time, VerifyError> {
         let (time, error) = match self {
             Self::Seconds => (seconds(text), TimestampError::SecondsExpected),
@@ -104,10 +104,13 @@ mod tests {
             ("2024-01-23T09:19:05.123456789-03:00", 1_706_012_345_123_456),
             ("1969-12-31T23:59:59Z", -1_000_000),
         ] {
-            assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Ok(Time::from_micros(micros)));
+            assert_eq!(
+                TimestampFormat::Rfc3339.read(text.as_bytes()),
+                Ok(Time::from_micros(micros))
+            );
         }
         assert_eq!(
-            TimeForm::Millis.read(b"1706012345123"),
+            TimestampFormat::Millis.read(b"1706012345123"),
             Ok(Time::from_millis(1_706_012_345_123))
         );
     }
@@ -133,17 +136,17 @@ mod tests {
             "Tue, 23 Jan 2024 12:19:05 +0000",
         ] {
             let error = VerifyError::MalformedTimestamp(TimestampError::Rfc3339Expected);
-            assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Err(error), "{text}");
+            assert_eq!(TimestampFormat::Rfc3339.read(text.as_bytes()), Err(error), "{text}");
         }
     }
 
     #[test]
     fn seconds_and_milliseconds_are_not_mixed_up() {
         let seconds = VerifyError::MalformedTimestamp(TimestampError::SecondsExpected);
-        assert_eq!(TimeForm::Seconds.read(b"1706012345123"), Err(seconds));
+        assert_eq!(TimestampFormat::Seconds.read(b"1706012345123"), Err(seconds));
         assert!(seconds.to_string().contains("expected seconds"));
         let millis = VerifyError::MalformedTimestamp(TimestampError::MillisecondsExpected);
-        assert_eq!(TimeForm::Millis.read(b"1706012345"), Err(millis));
-        assert_eq!(TimeForm::Millis.read(b"1706012345123456"), Err(millis));
+        assert_eq!(TimestampFormat::Millis.read(b"1706012345"), Err(millis));
+        assert_eq!(TimestampFormat::Millis.read(b"1706012345123456"), Err(millis));
     }
 }

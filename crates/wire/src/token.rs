@@ -8,7 +8,7 @@ use aws_lc_rs::{
     digest::{Digest, SHA256, digest},
 };
 
-use crate::{Headers, KeyError, Part, VerifyError, headers::required, secret};
+use crate::{HeaderPart, Headers, KeyError, VerifyError, headers::required, secret};
 
 /// A token's digest. All digests have the same length, so that comparing takes the same time whatever was
 /// sent, and the token itself is not stored.
@@ -21,7 +21,7 @@ impl Token {
 
     /// Verifies that the header has this token, once.
     pub fn verify(&self, headers: &Headers<'_>, name: &str) -> Result<(), VerifyError> {
-        let given = digest(&SHA256, required(headers, name, Part::Signature)?);
+        let given = digest(&SHA256, required(headers, name, HeaderPart::Signature)?);
         verify_slices_are_equal(self.0.as_ref(), given.as_ref()).map_err(|_| VerifyError::NoMatch)
     }
 }

@@ -7,7 +7,7 @@ use data_encoding::HEXLOWER;
 use gancho_domain::Time;
 
 use crate::{
-    Headers, Part, Recipe, VerifyError, VerifyingKey,
+    HeaderPart, Headers, Recipe, VerifyError, VerifyingKey,
     base_string::Piece,
     candidates::Claim,
     headers::{message_id, required},
@@ -67,9 +67,9 @@ impl Recipe {
         tolerance: Duration,
     ) -> Result<VerifiedRequest<'a>, VerifyError> {
         let names = self.names(headers);
-        let header = required(headers, &names.signature, Part::Signature)?;
+        let header = required(headers, &names.signature, HeaderPart::Signature)?;
         let time_header = match &names.timestamp {
-            Some(name) => Some(required(headers, name, Part::Timestamp)?),
+            Some(name) => Some(required(headers, name, HeaderPart::Timestamp)?),
             None => None,
         };
         let message_id = self.message_id(names, headers)?;
@@ -99,7 +99,7 @@ impl Recipe {
     ) -> Result<Option<&'a str>, VerifyError> {
         match &names.id {
             Some(name) if self.base.has(&Piece::Id) => {
-                message_id(required(headers, name, Part::Id)?).map(Some)
+                message_id(required(headers, name, HeaderPart::Id)?).map(Some)
             }
             _ => Ok(None),
         }
@@ -116,7 +116,7 @@ impl Recipe {
         match timestamp {
             Some(time) if now.secs().abs_diff(time.secs()) <= tolerance.as_secs() => Ok(()),
             Some(_) => Err(VerifyError::Stale),
-            None if self.is_timed() => Err(VerifyError::Missing(Part::Timestamp)),
+            None if self.is_timed() => Err(VerifyError::Missing(HeaderPart::Timestamp)),
             None => Ok(()),
         }
     }

@@ -8,11 +8,11 @@ use crate::{MAX_HEADER_BYTES, MAX_SIGNATURES};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum VerifyError {
     #[error("the header with the {0} is missing")]
-    Missing(Part),
+    Missing(HeaderPart),
     #[error("the header with the {0} is repeated")]
-    Duplicated(Part),
+    Duplicated(HeaderPart),
     #[error("the header with the {0} is longer than {MAX_HEADER_BYTES} bytes")]
-    TooLong(Part),
+    TooLong(HeaderPart),
     #[error("the timestamp is malformed: {0}")]
     MalformedTimestamp(TimestampError),
     #[error("the timestamp is not within the tolerance")]
@@ -31,7 +31,7 @@ pub enum VerifyError {
 
 /// The parts of a request that verification reads from headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum HeaderPart {
     Signature,
     Timestamp,
     Id,
@@ -85,7 +85,7 @@ impl VerifyError {
     }
 }
 
-impl std::fmt::Display for Part {
+impl std::fmt::Display for HeaderPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Signature => "signature",

@@ -15,11 +15,11 @@ use crate::{
 
 #[derive(Clone)]
 pub struct VerifyingKey {
-    kind: Kind,
+    kind: KeyMaterial,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum KeyMaterial {
     Hmac(Box<hmac::Key>),
     Ed25519(Box<ed25519_dalek::VerifyingKey>),
 }
@@ -61,11 +61,11 @@ impl VerifyingKey {
     }
 
     pub(crate) fn from_hmac(key: hmac::Key) -> Self {
-        Self { kind: Kind::Hmac(Box::new(key)) }
+        Self { kind: KeyMaterial::Hmac(Box::new(key)) }
     }
 
     pub(crate) fn from_ed25519(key: ed25519_dalek::VerifyingKey) -> Self {
-        Self { kind: Kind::Ed25519(Box::new(key)) }
+        Self { kind: KeyMaterial::Ed25519(Box::new(key)) }
     }
 
     /// Returns a key that nobody has. If a request has no key to be checked with, this one is used, so that
@@ -80,13 +80,13 @@ impl VerifyingKey {
     /// constant time. Ed25519 signatures have to be checked one by one, so fewer are tried.
     pub(crate) fn signed(&self, base: &[&[u8]], candidates: &[Candidate]) -> bool {
         match &self.kind {
-            Kind::Hmac(key) => {
+            KeyMaterial::Hmac(key) => {
                 let tag = mac(key, base);
                 candidates.iter().filter_map(Candidate::hmac).fold(false, |found, candidate| {
                     found | verify_slices_are_equal(tag.as_ref(), candidate).is_ok()
                 })
             }
-            Kind::Ed25519(key) => {
+            KeyMaterial::Ed25519(key) => {
                 let message = base.concat();
                 candidates
                     .iter()
@@ -101,8 +101,8 @@ impl VerifyingKey {
 impl fmt::Debug for VerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Hmac(_) => write!(f, "VerifyingKey(hmac, redacted)"),
-            Kind::Ed25519(key) => {
+            KeyMaterial::Hmac(_) => write!(f, "VerifyingKey(hmac, redacted)"),
+            KeyMaterial::Ed25519(key) => {
                 write!(f, "VerifyingKey({PUBLIC_PREFIX}{})", BASE64.encode(key.as_bytes()))
             }
         }

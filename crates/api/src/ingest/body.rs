@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
-use gancho_inbound::Lookup;
+use gancho_inbound::SourceLookup;
 use http::{HeaderMap, HeaderValue, header};
 use hyper::body::{Body as _, Incoming as Body};
 
@@ -72,7 +72,7 @@ impl Ingest {
         Ok(Sender {
             address,
             partner: partner.into(),
-            is_stored: !matches!(found, Lookup::Nobody),
+            is_stored: !matches!(found, SourceLookup::Nobody),
             is_known: self.verified_addresses.contains(&address),
         })
     }

@@ -1,6 +1,6 @@
 //! `POST /webhooks/{partner}`: passes the request to the flow, and turns the outcome into a response.
 
-use gancho_inbound::{Outcome, ReceivedRequest, Verb, receive::policy_sign};
+use gancho_inbound::{Outcome, ReceivedRequest, RequestMethod, receive::policy_sign};
 use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
 use hyper::body::Incoming as Body;
 
@@ -16,7 +16,7 @@ pub(super) async fn receive(
     parts: Parts,
     body: &mut Body,
 ) -> Result<Answer, Problem> {
-    let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
+    let verb = if parts.method == Method::GET { RequestMethod::Get } else { RequestMethod::Post };
     let query = parts.uri.query().map(str::to_owned);
     let read = ingest.read(caller, &partner, &parts.headers, body).await;
     let (body, _held) = read.inspect_err(|problem| {

@@ -61,7 +61,7 @@ impl Service<Request<Incoming>> for IngestService {
                 work.await.unwrap_or_else(|_| Err(Problem::internal("ingest handler panicked")));
             let response = keep_alive.finish(serve::finish(outcome, &id), &mut body);
             let address = Some(caller.address.block);
-            ingest.refusal_pace.pace(Some(answering), address, response.status()).await;
+            ingest.refusal_limiter.delay(Some(answering), address, response.status()).await;
             Ok(response)
         })
     }

@@ -15,7 +15,7 @@ use crate::{
     caller::Caller,
     codes,
     host::Hosts,
-    input::{body, content, field::Noun, request},
+    input::{body, content, field::ResourceKind, request},
     problem::Problem,
     render::Json,
 };
@@ -23,7 +23,7 @@ use crate::{
 request! {
     struct SimulateBody<'a> {
         /// Name of the partner to simulate.
-        required partner: Cow<'a, str> as id(Noun::Source),
+        required partner: Cow<'a, str> as id(ResourceKind::Source),
         /// Body of the test event. Default: a generated one.
         optional body: &'a str as json(),
     }
@@ -106,7 +106,7 @@ fn render(outcome: Outcome) -> Value {
 
 fn problem(error: SimulateError) -> Problem {
     match error {
-        SimulateError::UnknownPartner => Problem::not_found(Noun::Source),
+        SimulateError::UnknownPartner => Problem::not_found(ResourceKind::Source),
         SimulateError::NoKey => Problem::new(&codes::CONFLICT, error.to_string()),
         SimulateError::Unusable(why) => Problem::internal(why),
         SimulateError::Store(error) => error.into(),

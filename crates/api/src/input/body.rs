@@ -6,7 +6,7 @@ use gancho_domain::Time;
 use gancho_wire::strict_json::{self, JsonError};
 
 use super::{
-    Field, FieldErrors, Kind, MISSING_FIELD, Request, Value, Values, field::MAX_ID_LENGTH,
+    Field, FieldErrors, FieldKind, MISSING_FIELD, Request, Value, Values, field::MAX_ID_LENGTH,
     pointer_segment,
 };
 
@@ -111,28 +111,30 @@ fn value<'a>(
         return Ok(Some(Value::Null));
     }
     let read = match field.kind {
-        Kind::Object { fields, .. } if text.starts_with('{') => {
+        FieldKind::Object { fields, .. } if text.starts_with('{') => {
             return Ok(Some(Value::Object(object(fields, text, &pointer(), errors)?)));
         }
-        Kind::Json => Some(Value::Json(text)),
-        Kind::JsonObject { max } => {
+        FieldKind::Json => Some(Value::Json(text)),
+        FieldKind::JsonObject { max } => {
             (text.starts_with('{') && text.len() <= max).then_some(Value::Json(text))
         }
-        Kind::Flag => match text {
+        FieldKind::Flag => match text {
             "true" => Some(Value::Flag(true)),
             "false" => Some(Value::Flag(false)),
             _ => None,
         },
-        Kind::Count { min, max } => {
+        FieldKind::Count { min, max } => {
             text.parse().ok().filter(|count| (min..=max).contains(count)).map(Value::Count)
         }
-        Kind::Objects { min, max, .. } => match strict_json::items(text) {
+        FieldKind::Objects { min, max, .. } => match strict_json::items(text) {
             Ok(items) if (min..=max).contains(&items.len()) => Some(Value::Items(items)),
             _ => None,
         },
-        Kind::Texts { max, max_length } => texts(text, max, max_length).map(Value::Texts),
-        Kind::TextMap { max, max_length } => text_map(text, max, max_length)?.map(Value::TextMap),
-        Kind::Object { .. } => None,
+        FieldKind::Texts { max, max_length } => texts(text, max, max_length).map(Value::Texts),
+        FieldKind::TextMap { max, max_length } => {
+            text_map(text, max, max_length)?.map(Value::TextMap)
+        }
+        FieldKind::Object { .. } => None,
         _ if !text.starts_with('"') => None,
         kind => decode_string(text).and_then(|text| from_text(kind, text)),
     };
@@ -144,24 +146,24 @@ fn value<'a>(
 }
 
 /// Parses the text of a value, from a body or a query.
-pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
+pub(super) fn from_text(kind: FieldKind, text: Cow<'_, str>) -> Option<Value<'_>> {
     let fits = |min: usize, max: usize| {
         // Counting characters is only needed for long texts.
         let long = text.len() > max && text.chars().count() > max;
         !long && text.len() >= min
     };
     match kind {
-        Kind::Text { min, max } => {
+        FieldKind::Text { min, max } => {
             (fits(min, max) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
         }
-        Kind::Prose { max } => {
+        FieldKind::Prose { max } => {
             let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
             (fits(0, max) && !text.chars().any(is_control)).then_some(Value::Text(text))
         }
-        Kind::Secret { max } => {
+        FieldKind::Secret { max } => {
             (fits(0, max) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
         }
-        Kind::Id(noun) => {
+        FieldKind::Id(noun) => {
             let begins = match noun.prefix() {
                 Some(prefix) => text.starts_with(prefix),
                 None => true,
@@ -169,10 +171,10 @@ pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
             (begins && fits(1, MAX_ID_LENGTH) && !text.chars().any(char::is_control))
                 .then_some(Value::Text(text))
         }
-        Kind::Cursor => fits(1, 1_024).then_some(Value::Text(text)),
-        Kind::Choice(words) => words.contains(&&*text).then_some(Value::Text(text)),
-        Kind::Time => time(&text).map(Value::Time),
-        Kind::Span => span(&text).map(Value::Span),
+        FieldKind::Cursor => fits(1, 1_024).then_some(Value::Text(text)),
+        FieldKind::Choice(words) => words.contains(&&*text).then_some(Value::Text(text)),
+        FieldKind::Time => time(&text).map(Value::Time),
+        FieldKind::Span => span(&text).map(Value::Span),
         _ => None,
     }
 }
@@ -191,7 +193,7 @@ fn texts(text: &str, max: usize, max_length: usize) -> Option<Vec<String>> {
     if items.len() > max {
         return None;
     }
-    let kind = Kind::Text { min: 0, max: max_length };
+    let kind = FieldKind::Text { min: 0, max: max_length };
     items
         .into_iter()
         .map(|item| match from_text(kind, decode_string(item)?)? {

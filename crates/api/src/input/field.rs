@@ -3,7 +3,7 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: FieldKind,
     pub is_required: bool,
     /// Whether `null` is accepted, for the default.
     pub is_nullable: bool,
@@ -22,8 +22,13 @@ pub const fn total(parts: &[&[Field]]) -> usize {
 
 /// Returns the fields of all parts, in their order. `N` is their [`total`].
 pub const fn concat<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
-    const NONE: Field =
-        Field { name: "", kind: Kind::Flag, is_required: false, is_nullable: false, about: "" };
+    const NONE: Field = Field {
+        name: "",
+        kind: FieldKind::Flag,
+        is_required: false,
+        is_nullable: false,
+        about: "",
+    };
     let mut all = [NONE; N];
     let (mut count, mut part) = (0, 0);
     while part < parts.len() {
@@ -39,7 +44,7 @@ pub const fn concat<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum FieldKind {
     /// A string without control characters.
     Text {
         min: usize,
@@ -62,7 +67,7 @@ pub enum Kind {
     Time,
     /// A duration: `30s`, `5m`, `2h`.
     Span,
-    Id(Noun),
+    Id(ResourceKind),
     Choice(&'static [&'static str]),
     Texts {
         max: usize,
@@ -98,7 +103,7 @@ pub enum Kind {
 /// The kind of object that an id names. The isolation tests send another tenant's id in every field of this
 /// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Noun {
+pub enum ResourceKind {
     Tenant,
     ApiKey,
     Webhook,
@@ -120,7 +125,7 @@ pub enum Noun {
     Cell,
 }
 
-impl Noun {
+impl ResourceKind {
     /// Returns the prefix of such ids; `None` if it is a name.
     pub const fn prefix(self) -> Option<&'static str> {
         match self {
@@ -175,7 +180,7 @@ impl Noun {
     }
 }
 
-impl Kind {
+impl FieldKind {
     /// Returns what the field accepts, for messages.
     pub fn expects(self) -> String {
         match self {

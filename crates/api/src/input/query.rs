@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use url::form_urlencoded;
 
-use super::{Field, FieldErrors, Kind, MISSING_FIELD, Value, Values, body::from_text, request};
+use super::{
+    Field, FieldErrors, FieldKind, MISSING_FIELD, Value, Values, body::from_text, request,
+};
 
 /// The maximum of `limit`.
 pub const MAX_ROWS: u64 = 500;
@@ -53,16 +55,16 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
     if errors.0.is_empty() { Ok(values) } else { Err(errors) }
 }
 
-fn value(kind: Kind, text: String) -> Option<Value<'static>> {
+fn value(kind: FieldKind, text: String) -> Option<Value<'static>> {
     match kind {
-        Kind::Count { min, max } => {
+        FieldKind::Count { min, max } => {
             // Reject `+5`, ` 5` and `05`.
             let plain = text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
             let count = text.parse().ok().filter(|_| plain)?;
             (min..=max).contains(&count).then_some(Value::Count(count))
         }
-        Kind::Flag => match &*text {
+        FieldKind::Flag => match &*text {
             "true" => Some(Value::Flag(true)),
             "false" => Some(Value::Flag(false)),
             _ => None,

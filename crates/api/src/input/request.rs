@@ -34,7 +34,7 @@ use super::{
 };
 
 /// The parsed values of a request, in the order of its fields.
-pub type Slots<'a> = vec::IntoIter<Option<Value<'a>>>;
+pub type ParsedFields<'a> = vec::IntoIter<Option<Value<'a>>>;
 
 /// A type declared with [`request!`]. `'a` is the lifetime of the text that it was parsed from.
 pub trait Request<'a>: Sized {
@@ -43,7 +43,7 @@ pub trait Request<'a>: Sized {
     const FIELDS: &'static [Field];
 
     /// Takes its values from the slots. `None` only if they were not parsed by [`Self::FIELDS`].
-    fn from_slots(slots: &mut Slots<'a>) -> Option<Self>;
+    fn from_slots(slots: &mut ParsedFields<'a>) -> Option<Self>;
 }
 
 macro_rules! request {
@@ -90,7 +90,7 @@ macro_rules! request {
                 const FIELDS: &'static [$crate::input::Field] = &FIELDS;
 
                 fn from_slots(
-                    slots: &mut $crate::input::request::Slots<$life>,
+                    slots: &mut $crate::input::request::ParsedFields<$life>,
                 ) -> Option<Self> {
                     Some(Self {
                         $($field: $crate::input::request::request!(
@@ -147,14 +147,17 @@ macro_rules! request {
 pub(crate) use request;
 
 /// Returns the value of a required field.
-pub fn required<'a, M, T: FromValue<'a, M>>(slots: &mut Slots<'a>, _: &Spec<M>) -> Option<T> {
+pub fn required<'a, M, T: FromValue<'a, M>>(
+    slots: &mut ParsedFields<'a>,
+    _: &Spec<M>,
+) -> Option<T> {
     T::from_value(slots.next()??)
 }
 
 /// Returns the value of a field that may be missing; null is the same as missing.
 #[allow(clippy::option_option, reason = "the outer one is of the slots")]
 pub fn optional<'a, M, T: FromValue<'a, M>>(
-    slots: &mut Slots<'a>,
+    slots: &mut ParsedFields<'a>,
     _: &Spec<M>,
 ) -> Option<Option<T>> {
     match slots.next()? {
@@ -166,7 +169,7 @@ pub fn optional<'a, M, T: FromValue<'a, M>>(
 /// Returns the value of a field that may be missing, or reset with null.
 #[allow(clippy::option_option, reason = "the outer one is of the slots")]
 pub fn clearable<'a, M, T: FromValue<'a, M>>(
-    slots: &mut Slots<'a>,
+    slots: &mut ParsedFields<'a>,
     _: &Spec<M>,
 ) -> Option<Option<Option<T>>> {
     match slots.next()? {
@@ -180,7 +183,7 @@ pub fn clearable<'a, M, T: FromValue<'a, M>>(
 mod tests {
     use std::{borrow::Cow, time::Duration};
 
-    use super::super::{body, field::Noun};
+    use super::super::{body, field::ResourceKind};
 
     request! {
         #[derive(Debug, Default, PartialEq)]
@@ -199,7 +202,7 @@ mod tests {
             nullable reply_to = "replyTo": String as text(0, 8),
             flatten window: Window,
             clearable limit: Window as object::<Window>(),
-            optional webhook: String as id(Noun::Webhook),
+            optional webhook: String as id(ResourceKind::Webhook),
             optional data: &'a str as json(),
         }
     }

@@ -1,6 +1,6 @@
 //! What a field accepts, with the Rust types that can hold it.
 //!
-//! A [`Spec`] is a [`Kind`] with a marker type. [`FromValue`] connects markers and Rust types, so that a field whose
+//! A [`Spec`] is a [`FieldKind`] with a marker type. [`FromValue`] connects markers and Rust types, so that a field whose
 //! type does not fit its specification does not compile.
 
 use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData, str::FromStr, time::Duration};
@@ -8,16 +8,16 @@ use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData, str::FromStr,
 use gancho_domain::Time;
 use serde_json::value::RawValue;
 
-use super::{Kind, Request, Value, field::Noun};
+use super::{FieldKind, Request, Value, field::ResourceKind};
 
 /// What a field accepts.
 pub struct Spec<M> {
-    pub kind: Kind,
+    pub kind: FieldKind,
     marker: PhantomData<M>,
 }
 
 impl<M> Spec<M> {
-    const fn new(kind: Kind) -> Self {
+    const fn new(kind: FieldKind) -> Self {
         Self { kind, marker: PhantomData }
     }
 }
@@ -36,32 +36,32 @@ pub struct Objects;
 
 /// A string of one line.
 pub const fn text(min: usize, max: usize) -> Spec<Text> {
-    Spec::new(Kind::Text { min, max })
+    Spec::new(FieldKind::Text { min, max })
 }
 
 /// A string of several lines.
 pub const fn prose(max: usize) -> Spec<Text> {
-    Spec::new(Kind::Prose { max })
+    Spec::new(FieldKind::Prose { max })
 }
 
 /// A string that no response may repeat.
 pub const fn secret(max: usize) -> Spec<Text> {
-    Spec::new(Kind::Secret { max })
+    Spec::new(FieldKind::Secret { max })
 }
 
 /// The id or name of an object.
-pub const fn id(noun: Noun) -> Spec<Text> {
-    Spec::new(Kind::Id(noun))
+pub const fn id(noun: ResourceKind) -> Spec<Text> {
+    Spec::new(FieldKind::Id(noun))
 }
 
 /// The cursor of a page.
 pub const fn cursor() -> Spec<Text> {
-    Spec::new(Kind::Cursor)
+    Spec::new(FieldKind::Cursor)
 }
 
 /// One of these words. A type other than `String` must parse each of them.
 pub const fn choice(words: &'static [&'static str]) -> Spec<Choice> {
-    Spec::new(Kind::Choice(words))
+    Spec::new(FieldKind::Choice(words))
 }
 
 /// The name of a [`Lane`](gancho_domain::Lane).
@@ -75,53 +75,53 @@ pub const fn status() -> Spec<Choice> {
 }
 
 pub const fn flag() -> Spec<Flag> {
-    Spec::new(Kind::Flag)
+    Spec::new(FieldKind::Flag)
 }
 
 /// An integer. Its Rust type must hold `max`.
 pub const fn count(min: u64, max: u64) -> Spec<Count> {
-    Spec::new(Kind::Count { min, max })
+    Spec::new(FieldKind::Count { min, max })
 }
 
 /// An RFC 3339 timestamp.
 pub const fn time() -> Spec<Moment> {
-    Spec::new(Kind::Time)
+    Spec::new(FieldKind::Time)
 }
 
 /// A duration, e.g. `30s`.
 pub const fn span() -> Spec<Span> {
-    Spec::new(Kind::Span)
+    Spec::new(FieldKind::Span)
 }
 
 /// An array of strings.
 pub const fn texts(max: usize, max_length: usize) -> Spec<Texts> {
-    Spec::new(Kind::Texts { max, max_length })
+    Spec::new(FieldKind::Texts { max, max_length })
 }
 
 /// An object with string values.
 pub const fn text_map(max: usize, max_length: usize) -> Spec<TextMap> {
-    Spec::new(Kind::TextMap { max, max_length })
+    Spec::new(FieldKind::TextMap { max, max_length })
 }
 
 /// Any JSON value, kept as it was sent.
 pub const fn json() -> Spec<Json> {
-    Spec::new(Kind::Json)
+    Spec::new(FieldKind::Json)
 }
 
 /// Any JSON object, kept as it was sent.
 pub const fn json_object(max: usize) -> Spec<Json> {
-    Spec::new(Kind::JsonObject { max })
+    Spec::new(FieldKind::JsonObject { max })
 }
 
 /// An object with the fields of a request type.
 pub const fn object<R: Request<'static>>() -> Spec<Object<R>> {
-    Spec::new(Kind::Object { name: R::NAME, fields: R::FIELDS })
+    Spec::new(FieldKind::Object { name: R::NAME, fields: R::FIELDS })
 }
 
 /// An array of objects with the fields of a request type. They are parsed one by one, with
 /// [`parse_item`](super::body::parse_item).
 pub const fn objects<R: Request<'static>>(min: usize, max: usize) -> Spec<Objects> {
-    Spec::new(Kind::Objects { name: R::NAME, fields: R::FIELDS, min, max })
+    Spec::new(FieldKind::Objects { name: R::NAME, fields: R::FIELDS, min, max })
 }
 
 /// A Rust type for fields with the marker `M`.
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn every_word_of_a_choice_parses() {
         let words = |spec: Spec<Choice>| match spec.kind {
-            Kind::Choice(words) => words,
+            FieldKind::Choice(words) => words,
             kind => panic!("{kind:?}"),
         };
         assert!(words(lane()).iter().all(|word| word.parse::<Lane>().is_ok()));

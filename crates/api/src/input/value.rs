@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Write, time::Duration};
 
 use gancho_domain::Time;
 
-use super::{Field, request::Slots};
+use super::{Field, request::ParsedFields};
 
 #[derive(Debug, Clone)]
 pub enum Value<'a> {
@@ -48,7 +48,7 @@ impl<'a> Values<'a> {
         self.slots.iter().all(Option::is_none)
     }
 
-    pub fn into_slots(self) -> Slots<'a> {
+    pub fn into_slots(self) -> ParsedFields<'a> {
         self.slots.into_iter()
     }
 

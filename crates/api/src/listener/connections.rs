@@ -255,11 +255,11 @@ impl ConnectionTable {
         if let Some(of_address) = address.and_then(|address| open.by_address.get(&address))
             && of_address.len() >= self.max_per_address
         {
-            let worst = self.worst(of_address.len(), |at| &of_address[at])?;
+            let worst = self.eviction_candidate(of_address.len(), |at| &of_address[at])?;
             open.evict(&worst);
         }
         if open.all.len() >= self.max {
-            let worst = self.worst(open.all.len(), |at| &open.all[at].connection)?;
+            let worst = self.eviction_candidate(open.all.len(), |at| &open.all[at].connection)?;
             open.evict(&worst);
         }
         let connection = Arc::new(ConnectionState::new(self.began));
@@ -274,7 +274,8 @@ impl ConnectionTable {
         let mut gone = 0;
         while gone < count
             && !open.all.is_empty()
-            && let Some(worst) = self.worst(open.all.len(), |at| &open.all[at].connection)
+            && let Some(worst) =
+                self.eviction_candidate(open.all.len(), |at| &open.all[at].connection)
         {
             open.evict(&worst);
             gone += 1;
@@ -282,7 +283,7 @@ impl ConnectionTable {
         gone
     }
 
-    fn worst<'a>(
+    fn eviction_candidate<'a>(
         &self,
         count: usize,
         at: impl Fn(usize) -> &'a Arc<ConnectionState>,

@@ -8,7 +8,7 @@
 
 /// The part of a request that the last byte belonged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum RequestPart {
     /// An incomplete head.
     Head,
     Body,
@@ -80,7 +80,7 @@ impl Framing {
     }
 
     /// Follows the framing, and zeroes the bytes after an error.
-    pub fn read(&mut self, bytes: &mut [u8]) -> Part {
+    pub fn read(&mut self, bytes: &mut [u8]) -> RequestPart {
         let mut at = 0;
         while at < bytes.len() {
             let Ok(count) = self.step(&bytes[at..]) else {
@@ -91,9 +91,9 @@ impl Framing {
             at += count;
         }
         match self.state {
-            State::Idle | State::Rejected => Part::Between,
-            State::RequestLine | State::Headers => Part::Head,
-            _ => Part::Body,
+            State::Idle | State::Rejected => RequestPart::Between,
+            State::RequestLine | State::Headers => RequestPart::Head,
+            _ => RequestPart::Body,
         }
     }
 

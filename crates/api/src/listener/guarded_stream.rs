@@ -23,7 +23,7 @@ use tokio::{
 use super::{
     ConnectionState, ListenSettings,
     connections::{ConnectionSlot, ConnectionTable},
-    framing::{Framing, Part},
+    framing::{Framing, RequestPart},
 };
 
 pub struct GuardedStream {
@@ -42,12 +42,12 @@ pub struct GuardedStream {
     table: Arc<ConnectionTable>,
     /// Bytes of the incomplete head.
     head_bytes: usize,
-    lingering: Option<Lingering>,
+    lingering: Option<LingeringClose>,
 }
 
 /// The response is sent while the request is still arriving. Closing a connection with unread bytes resets
 /// it, and the peer may never see the response. So the bytes are read and dropped for a while.
-struct Lingering {
+struct LingeringClose {
     since: Instant,
     is_shut: bool,
 }
@@ -84,8 +84,8 @@ impl GuardedStream {
     }
 
     /// Counts the memory of a head that did not arrive at once.
-    fn count_head(&mut self, part: Part, count: usize) {
-        let bytes = if part == Part::Head { self.head_bytes + count } else { 0 };
+    fn count_head(&mut self, part: RequestPart, count: usize) {
+        let bytes = if part == RequestPart::Head { self.head_bytes + count } else { 0 };
         if bytes != self.head_bytes {
             self.head_bytes = bytes;
             self.table.count_head(&self.connection, bytes);
@@ -134,8 +134,8 @@ impl AsyncRead for GuardedStream {
                     this.moved_at = now;
                     let (count, part) = (fresh.len(), this.framing.read(fresh));
                     this.head_since = match part {
-                        Part::Head => this.head_since.or(Some(now)),
-                        Part::Between | Part::Body => None,
+                        RequestPart::Head => this.head_since.or(Some(now)),
+                        RequestPart::Between | RequestPart::Body => None,
                     };
                     this.count_head(part, count);
                 }
@@ -161,7 +161,7 @@ impl GuardedStream {
     /// Closes this side, and reads until the peer closes its side or takes too long.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let now = Instant::now();
-        let lingering = self.lingering.get_or_insert(Lingering { since: now, is_shut: false });
+        let lingering = self.lingering.get_or_insert(LingeringClose { since: now, is_shut: false });
         if !lingering.is_shut {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
             lingering.is_shut = true;

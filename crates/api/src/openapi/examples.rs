@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::input::field::Noun;
+use crate::input::field::ResourceKind;
 
 /// Maximum depth of objects in an example.
 const MAX_DEPTH: usize = 6;
@@ -43,19 +43,19 @@ pub fn add(document: &mut Value) {
 }
 
 /// Returns an id or a name in a path.
-pub fn of_noun(noun: Noun) -> String {
+pub fn of_noun(noun: ResourceKind) -> String {
     if let Some(prefix) = noun.prefix() {
         return format!("{prefix}_{ULID}");
     }
     let name = match noun {
-        Noun::Source => "stripe",
-        Noun::EventType => "invoice.paid",
-        Noun::Lane => "webhook",
-        Noun::Suppression => "ana@example.com",
-        Noun::User => "ana",
-        Noun::Cell => "b",
-        Noun::SourceKey => "k1",
-        Noun::Code => "HTTP_503",
+        ResourceKind::Source => "stripe",
+        ResourceKind::EventType => "invoice.paid",
+        ResourceKind::Lane => "webhook",
+        ResourceKind::Suppression => "ana@example.com",
+        ResourceKind::User => "ana",
+        ResourceKind::Cell => "b",
+        ResourceKind::SourceKey => "k1",
+        ResourceKind::Code => "HTTP_503",
         _ => "acme",
     };
     name.to_owned()
@@ -86,7 +86,7 @@ struct Samples<'a> {
 
 /// The place of a value.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ExamplePosition<'a> {
     /// The component that it is part of.
     component: &'a str,
     field: &'a str,
@@ -95,7 +95,7 @@ struct Place<'a> {
     depth: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ExamplePosition<'a> {
     const fn start(is_whole: bool) -> Self {
         Self { component: "", field: "", is_whole, depth: 0 }
     }
@@ -108,26 +108,26 @@ impl<'a> Place<'a> {
 impl Samples<'_> {
     /// Returns a value as a response has it, with every field.
     fn response(&self, schema: &Value) -> Value {
-        self.value(schema, Place::start(true))
+        self.value(schema, ExamplePosition::start(true))
     }
 
     /// Returns a body as a new caller would write it: the required fields, or else the first field that is
     /// not for paging.
     fn body(&self, schema: &Value) -> Value {
-        let whole = self.value(schema, Place::start(false));
+        let whole = self.value(schema, ExamplePosition::start(false));
         if whole.as_object().is_some_and(Map::is_empty) {
             let fields = resolve(self.schemas, schema)["properties"].as_object();
             let first = fields.and_then(|all| all.iter().find(|(name, _)| *name != "cursor"));
             if let Some((name, field)) = first {
-                return json!({ name: self.value(field, Place::start(false).below(name)) });
+                return json!({ name: self.value(field, ExamplePosition::start(false).below(name)) });
             }
         }
         whole
     }
 
-    fn value<'b>(&'b self, schema: &'b Value, place: Place<'b>) -> Value {
+    fn value<'b>(&'b self, schema: &'b Value, place: ExamplePosition<'b>) -> Value {
         let place = match component(schema) {
-            Some(component) => Place { component, ..place },
+            Some(component) => ExamplePosition { component, ..place },
             None => place,
         };
         let schema = resolve(self.schemas, schema);
@@ -167,7 +167,7 @@ impl Samples<'_> {
         }
     }
 
-    fn object(&self, schema: &Value, place: Place) -> Value {
+    fn object(&self, schema: &Value, place: ExamplePosition) -> Value {
         let Some(fields) = schema["properties"].as_object().filter(|_| place.depth < MAX_DEPTH)
         else {
             return json!({});
@@ -193,7 +193,7 @@ fn integer(schema: &Value, field: &str) -> i64 {
     schema["minimum"].as_f64().map_or(usual, |minimum| usual.max(minimum as i64))
 }
 
-fn text(schema: &Value, place: Place) -> String {
+fn text(schema: &Value, place: ExamplePosition) -> String {
     let id = |prefix: &str| format!("{prefix}_{ULID}");
     let pattern = schema["pattern"].as_str().and_then(|pattern| pattern.strip_prefix('^'));
     if let Some(prefix) = pattern.and_then(|pattern| pattern.strip_suffix('_')) {

@@ -10,8 +10,8 @@ use utoipa::openapi::{
 };
 
 use crate::input::{
-    Field, Kind,
-    field::{MAX_ID_LENGTH, Noun},
+    Field, FieldKind,
+    field::{MAX_ID_LENGTH, ResourceKind},
 };
 
 /// Returns an object with these fields and no others.
@@ -31,7 +31,9 @@ pub fn object(fields: &[Field]) -> Object {
 /// Collects the objects in a body by their names, and those inside of them.
 pub fn parts(fields: &[Field], all: &mut Vec<(String, RefOr<Schema>)>) {
     for field in fields {
-        if let Kind::Object { name, fields } | Kind::Objects { name, fields, .. } = field.kind {
+        if let FieldKind::Object { name, fields } | FieldKind::Objects { name, fields, .. } =
+            field.kind
+        {
             all.push((part_name(name), Schema::Object(object(fields)).into()));
             parts(fields, all);
         }
@@ -54,13 +56,13 @@ pub fn in_query(field: &Field) -> Parameter {
         .build()
 }
 
-pub fn in_path(name: &str, noun: Noun) -> Parameter {
+pub fn in_path(name: &str, noun: ResourceKind) -> Parameter {
     let about = match noun {
-        Noun::Tenant => "Slug or id of the tenant.".to_owned(),
-        Noun::EventType => "Name of the event type.".to_owned(),
-        Noun::Lane => "Name of the lane: `webhook`, `dispatch` or `email`.".to_owned(),
-        Noun::Source => "Name of the partner.".to_owned(),
-        Noun::Suppression => "E-mail address, e.g. `ana@example.com`.".to_owned(),
+        ResourceKind::Tenant => "Slug or id of the tenant.".to_owned(),
+        ResourceKind::EventType => "Name of the event type.".to_owned(),
+        ResourceKind::Lane => "Name of the lane: `webhook`, `dispatch` or `email`.".to_owned(),
+        ResourceKind::Source => "Name of the partner.".to_owned(),
+        ResourceKind::Suppression => "E-mail address, e.g. `ana@example.com`.".to_owned(),
         noun => format!("Id of the {}.", noun.word()),
     };
     ParameterBuilder::new()
@@ -126,31 +128,31 @@ fn or_null(schema_type: SchemaType) -> SchemaType {
     }
 }
 
-fn of_kind(kind: Kind) -> RefOr<Schema> {
+fn of_kind(kind: FieldKind) -> RefOr<Schema> {
     match kind {
-        Kind::Text { min, max } => text(min, max),
-        Kind::Prose { max } => text(0, max),
-        Kind::Secret { max } => ObjectBuilder::new()
+        FieldKind::Text { min, max } => text(min, max),
+        FieldKind::Prose { max } => text(0, max),
+        FieldKind::Secret { max } => ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
             .max_length(Some(max))
             .into(),
-        Kind::Flag => ObjectBuilder::new().schema_type(Type::Boolean).into(),
-        Kind::Count { min, max } => ObjectBuilder::new()
+        FieldKind::Flag => ObjectBuilder::new().schema_type(Type::Boolean).into(),
+        FieldKind::Count { min, max } => ObjectBuilder::new()
             .schema_type(Type::Integer)
             .minimum(Some(min as f64))
             .maximum(Some(max as f64))
             .into(),
-        Kind::Time => ObjectBuilder::new()
+        FieldKind::Time => ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
             .into(),
-        Kind::Span => ObjectBuilder::new()
+        FieldKind::Span => ObjectBuilder::new()
             .schema_type(Type::String)
             .max_length(Some(40))
             .examples([serde_json::json!("30s")])
             .into(),
-        Kind::Id(noun) => match noun.prefix() {
+        FieldKind::Id(noun) => match noun.prefix() {
             Some(prefix) => ObjectBuilder::new()
                 .schema_type(Type::String)
                 .max_length(Some(MAX_ID_LENGTH))
@@ -158,22 +160,22 @@ fn of_kind(kind: Kind) -> RefOr<Schema> {
                 .into(),
             None => text(1, MAX_ID_LENGTH),
         },
-        Kind::Cursor => text(1, 1_024),
-        Kind::Choice(words) => {
+        FieldKind::Cursor => text(1, 1_024),
+        FieldKind::Choice(words) => {
             ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.to_vec())).into()
         }
-        Kind::Texts { max, max_length } => list(text(0, max_length), None, max).into(),
-        Kind::TextMap { max, max_length } => ObjectBuilder::new()
+        FieldKind::Texts { max, max_length } => list(text(0, max_length), None, max).into(),
+        FieldKind::TextMap { max, max_length } => ObjectBuilder::new()
             .schema_type(Type::Object)
             .max_properties(Some(max))
             .additional_properties(Some(text(0, max_length)))
             .into(),
-        Kind::Object { name, .. } => Ref::from_schema_name(part_name(name)).into(),
-        Kind::Objects { name, min, max, .. } => {
+        FieldKind::Object { name, .. } => Ref::from_schema_name(part_name(name)).into(),
+        FieldKind::Objects { name, min, max, .. } => {
             list(Ref::from_schema_name(part_name(name)).into(), Some(min), max).into()
         }
-        Kind::Json => ObjectBuilder::new().schema_type(SchemaType::AnyValue).into(),
-        Kind::JsonObject { .. } => ObjectBuilder::new()
+        FieldKind::Json => ObjectBuilder::new().schema_type(SchemaType::AnyValue).into(),
+        FieldKind::JsonObject { .. } => ObjectBuilder::new()
             .schema_type(Type::Object)
             .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(true)))
             .into(),

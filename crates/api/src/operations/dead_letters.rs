@@ -16,7 +16,7 @@ pub mod view;
 use gancho_domain::DeliveryId;
 use gancho_store::{DeadFilter, DeadLetter, PageRequest};
 
-use crate::{input::field::Noun, problem::Problem, route::Call};
+use crate::{input::field::ResourceKind, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Dead letters";
 
@@ -27,5 +27,5 @@ async fn find(call: &Call) -> Result<(DeadFilter, DeadLetter), Problem> {
         DeadFilter { tenant: call.owner().tenant(), delivery: Some(id), ..DeadFilter::default() };
     let page = call.api.store.dead_letters(filter.clone(), PageRequest::first(1)).await?;
     let letter = page.rows.into_iter().next();
-    Ok((filter, letter.ok_or_else(|| Problem::not_found(Noun::DeadLetter))?))
+    Ok((filter, letter.ok_or_else(|| Problem::not_found(ResourceKind::DeadLetter))?))
 }

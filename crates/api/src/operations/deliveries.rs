@@ -18,13 +18,13 @@ use gancho_access::Principal;
 use gancho_domain::{DeliveryId, EndpointId, TenantScope};
 use gancho_store::DeliveryView;
 
-use crate::{input::field::Noun, problem::Problem, route::Call};
+use crate::{input::field::ResourceKind, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Deliveries";
 
 /// The delivery in the path. It must belong to the webhook in the path, if there is one.
 async fn find(call: &Call) -> Result<(TenantScope, DeliveryView), Problem> {
-    let not_found = || Problem::not_found(Noun::Delivery);
+    let not_found = || Problem::not_found(ResourceKind::Delivery);
     let id: DeliveryId = call.id("delivery_id")?;
     let scope = match &call.principal {
         Principal::Tenant(principal) => principal.scope(),
@@ -35,7 +35,7 @@ async fn find(call: &Call) -> Result<(TenantScope, DeliveryView), Problem> {
     };
     let found = call.api.store.delivery(scope, id).await?;
     let view = found.ok_or_else(not_found)?;
-    if call.route.path_fields().any(|(_, noun)| noun == Noun::Webhook) {
+    if call.route.path_fields().any(|(_, noun)| noun == ResourceKind::Webhook) {
         let endpoint: EndpointId = call.id("id").map_err(|_| not_found())?;
         if view.row.target != endpoint {
             return Err(not_found());

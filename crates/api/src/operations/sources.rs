@@ -19,7 +19,9 @@ pub mod view;
 use gancho_domain::TenantId;
 use gancho_inbound::{Partner, Source};
 
-use crate::{codes, input::field::Noun, problem::Problem, route::Call, state::InboundParts};
+use crate::{
+    codes, input::field::ResourceKind, problem::Problem, route::Call, state::InboundParts,
+};
 
 pub(crate) const TAG: &str = "Sources";
 
@@ -38,7 +40,7 @@ pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
 }
 
 fn parse(partner: &str) -> Result<Partner, Problem> {
-    partner.parse().map_err(|_| Problem::not_found(Noun::Source))
+    partner.parse().map_err(|_| Problem::not_found(ResourceKind::Source))
 }
 
 /// The source of a partner, named in a query or a body.

@@ -10,14 +10,14 @@ pub mod view;
 
 use gancho_access::{UserError, password::PasswordError};
 
-use crate::{codes, input::field::Noun, problem::Problem};
+use crate::{codes, input::field::ResourceKind, problem::Problem};
 
 pub(crate) const TAG: &str = "Users";
 
 impl From<UserError> for Problem {
     fn from(error: UserError) -> Self {
         match error {
-            UserError::NotFound => Self::not_found(Noun::User),
+            UserError::NotFound => Self::not_found(ResourceKind::User),
             UserError::Taken => Self::new(&codes::TAKEN, error.to_string()),
             UserError::TooMany | UserError::Busy => Self::new(&codes::CONFLICT, error.to_string()),
             UserError::InvalidName => Self::field("/name", error.to_string()),

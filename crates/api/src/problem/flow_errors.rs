@@ -12,7 +12,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::Problem;
-use crate::{answer::whole_seconds, codes, input::field::Noun, line_limit::LineLimit};
+use crate::{answer::whole_seconds, codes, input::field::ResourceKind, line_limit::LineLimit};
 
 /// In an outage every request fails in the same way.
 static UNAVAILABLE_LINES: LineLimit = LineLimit::per(Duration::from_secs(5));
@@ -71,7 +71,7 @@ impl From<EndpointError> for Problem {
         match error {
             EndpointError::Faulty(errors) => Self::invalid_fields(errors),
             EndpointError::PlanLimit(limit) => limit.into(),
-            EndpointError::NotFound => Self::not_found(Noun::Webhook),
+            EndpointError::NotFound => Self::not_found(ResourceKind::Webhook),
             EndpointError::ExternalIdTaken => Self::new(
                 &codes::TAKEN,
                 "another webhook of this tenant has this `external_id`; choose another one, or change that webhook",
@@ -139,7 +139,7 @@ impl From<EventTypeError> for Problem {
     fn from(error: EventTypeError) -> Self {
         match error {
             EventTypeError::Faulty(errors) => Self::invalid_fields(errors),
-            EventTypeError::NotFound => Self::not_found(Noun::EventType),
+            EventTypeError::NotFound => Self::not_found(ResourceKind::EventType),
             EventTypeError::Taken => Self::new(&codes::TAKEN, error.to_string()),
             EventTypeError::Store(error) => error.into(),
             EventTypeError::BuiltIn => Self::new(
@@ -155,7 +155,7 @@ impl From<ReplayError> for Problem {
     fn from(error: ReplayError) -> Self {
         match error {
             ReplayError::Faulty(errors) => Self::invalid_fields(errors),
-            ReplayError::NotFound => Self::not_found(Noun::Replay),
+            ReplayError::NotFound => Self::not_found(ResourceKind::Replay),
             ReplayError::Over => Self::new(
                 &codes::CONFLICT,
                 "the replay has already finished and cannot be canceled",
@@ -188,7 +188,7 @@ impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
         match error {
             SourceError::Faulty(errors) => Self::invalid_fields(errors),
-            SourceError::NotFound => Self::not_found(Noun::Source),
+            SourceError::NotFound => Self::not_found(ResourceKind::Source),
             SourceError::Taken(_) => Self::new(&codes::TAKEN, error.to_string()),
             SourceError::TooMany { .. } => Self::field("", error.to_string()),
             SourceError::Busy => Self::new(&codes::CONFLICT, error.to_string()),
@@ -201,7 +201,7 @@ impl From<SourceError> for Problem {
 impl From<EndpointTestError> for Problem {
     fn from(error: EndpointTestError) -> Self {
         match error {
-            EndpointTestError::NotFound => Self::not_found(Noun::Webhook),
+            EndpointTestError::NotFound => Self::not_found(ResourceKind::Webhook),
             EndpointTestError::EndpointOff => Self::new(
                 &codes::CONFLICT,
                 "the webhook is disabled; set `is_active` to true first",

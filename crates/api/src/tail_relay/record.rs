@@ -46,12 +46,12 @@ pub struct Batch {
     /// Larger than the number of the batch before.
     pub number: i64,
     pub changes: Vec<ChangeRecord>,
-    pub missed: Vec<Missed>,
+    pub missed: Vec<MissedChanges>,
 }
 
 /// How many changes were left out.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Missed {
+pub struct MissedChanges {
     pub interest: Interest,
     pub count: u64,
 }

@@ -11,7 +11,7 @@ use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, encoding::text::encode, registry::Registry,
 };
 
-use crate::meter::{Answers, Meter};
+use crate::meter::{Meter, ResponseCount};
 
 use super::{
     Page, Watch, delivery_metrics::DeliveryMetrics, disk::Disk, inbound_metrics::InboundMetrics,
@@ -22,7 +22,7 @@ use super::{
 struct Scrape {
     deliveries: DeliveryMetrics,
     snapshot: Option<Arc<StoreSnapshot>>,
-    answers: Vec<Answers>,
+    answers: Vec<ResponseCount>,
     handler_panics: u64,
     failed_logins: u64,
     unrecorded_acts: u64,

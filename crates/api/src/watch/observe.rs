@@ -60,8 +60,8 @@ pub struct StoreSnapshot {
     pub at: Instant,
     /// How long reading the snapshot took.
     pub took: Duration,
-    pub depths: Vec<Depth>,
-    pub dead: Dead,
+    pub depths: Vec<LaneBacklog>,
+    pub dead: DeadLetterSnapshot,
     pub space: Space,
     pub cells: Vec<CellFigures>,
     pub intake: IntakeCounts,
@@ -72,14 +72,14 @@ pub struct StoreSnapshot {
 }
 
 #[derive(Debug)]
-pub struct Depth {
+pub struct LaneBacklog {
     pub of: LaneDepth,
     /// How long the oldest delivery has been due.
     pub age: Duration,
 }
 
 #[derive(Debug, Default)]
-pub struct Dead {
+pub struct DeadLetterSnapshot {
     pub by_lane: BTreeMap<Lane, u64>,
     pub by_code: BTreeMap<String, u64>,
     pub by_name: BTreeMap<Name, u64>,
@@ -151,7 +151,7 @@ impl Watch {
             took: begin.elapsed(),
             depths: depths
                 .into_iter()
-                .map(|of| Depth { age: since(of.oldest_due, now), of })
+                .map(|of| LaneBacklog { age: since(of.oldest_due, now), of })
                 .collect(),
             dead,
             space,
@@ -216,7 +216,7 @@ impl Watch {
         Ok(lanes)
     }
 
-    async fn name_dead_letters(&self, stats: DeadStats, now: Time) -> Result<Dead> {
+    async fn name_dead_letters(&self, stats: DeadStats, now: Time) -> Result<DeadLetterSnapshot> {
         let (codes, other_codes) = largest(stats.by_code);
         let mut by_code: BTreeMap<String, u64> = codes.into_iter().collect();
         if other_codes > 0 {
@@ -231,7 +231,7 @@ impl Watch {
             *by_name.entry(Name::tenant(OTHER)).or_default() += others;
         }
         let age = since(stats.oldest, now);
-        Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age, ages: None })
+        Ok(DeadLetterSnapshot { by_lane: stats.by_lane, by_code, by_name, age, ages: None })
     }
 
     /// Returns the name of a tenant. Names never change, so each is read once.

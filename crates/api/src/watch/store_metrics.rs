@@ -8,7 +8,7 @@ use gancho_store::LaneDepth;
 
 use super::{
     metric::Writer,
-    observe::{Dead, StoreSnapshot},
+    observe::{DeadLetterSnapshot, StoreSnapshot},
 };
 
 pub fn encode(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
@@ -50,7 +50,7 @@ fn by_state(of: &LaneDepth) -> [Sample<'static>; 3] {
         .map(|(state, count)| (vec![("lane", of.lane.name()), ("state", state)], count as f64))
 }
 
-fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
+fn dead(dead: &DeadLetterSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
     let sizes = Lane::ALL.into_iter().map(|lane| {
         let count = dead.by_lane.get(&lane).copied().unwrap_or(0);
         (vec![("lane", lane.name())], count as f64)

@@ -5,10 +5,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, RetryPlan, SystemClock, SystemRandom,
+    Clock, Code, Failure, IdMaker, Lane, Parcel, ParcelKind, RetryPlan, SystemClock, SystemRandom,
     Tenant, Verdict,
 };
-use gancho_engine::{AttemptResult, Carrier, Cut, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{
+    AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Preemption, Terms,
+};
 use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_testkit::stores::{StoreKind, StorePlace};
 
@@ -24,7 +26,7 @@ impl Carrier for Moody {
         Terms::of(Arc::new(RetryPlan::Schedule(vec![Duration::from_millis(1)])))
     }
 
-    async fn carry(&self, job: &Job, _: u32, _: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, _: u32, _: &Preemption) -> AttemptResult {
         let verdict = match &*job.parcel.event_type {
             "fine" => Verdict::Delivered,
             "never" => {
@@ -80,7 +82,7 @@ impl World {
         let parcel = Parcel {
             id: self.ids.make(),
             tenant: tenant.id,
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: event_type.into(),
             subject: None,
             external_id: None,

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use gancho_api::{input::field::Noun, route::Needs, router::ROUTES};
-use gancho_domain::{Kind, Parcel, id::OfReceipt};
+use gancho_api::{input::field::ResourceKind, route::Needs, router::ROUTES};
+use gancho_domain::{Parcel, ParcelKind, id::ReceiptIdKind};
 use gancho_store::{NewParcel, NodeId};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::{
     stage::{Hands, Stage, dead_letter, receiver},
 };
 
-type Things = BTreeMap<Noun, String>;
+type Things = BTreeMap<ResourceKind, String>;
 
 /// Creates one of everything that a tenant can have.
 async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
@@ -32,17 +32,17 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
     let keys = hands.client.get("/v1/api-keys").await.is(200).json();
     let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
     BTreeMap::from([
-        (Noun::ApiKey, text(&keys["data"][0])),
-        (Noun::Webhook, text(&webhook)),
-        (Noun::Event, text(&event)),
-        (Noun::Delivery, text(&delivery)),
-        (Noun::DeadLetter, text(&dead)),
-        (Noun::Replay, text(&replay)),
-        (Noun::EventType, "own.secret.type".to_owned()),
-        (Noun::Email, email["outboxId"].as_str().unwrap().to_owned()),
-        (Noun::Suppression, "secret@example.com".to_owned()),
-        (Noun::Tenant, hands.slug.clone()),
-        (Noun::Source, "their-own-source".to_owned()),
+        (ResourceKind::ApiKey, text(&keys["data"][0])),
+        (ResourceKind::Webhook, text(&webhook)),
+        (ResourceKind::Event, text(&event)),
+        (ResourceKind::Delivery, text(&delivery)),
+        (ResourceKind::DeadLetter, text(&dead)),
+        (ResourceKind::Replay, text(&replay)),
+        (ResourceKind::EventType, "own.secret.type".to_owned()),
+        (ResourceKind::Email, email["outboxId"].as_str().unwrap().to_owned()),
+        (ResourceKind::Suppression, "secret@example.com".to_owned()),
+        (ResourceKind::Tenant, hands.slug.clone()),
+        (ResourceKind::Source, "their-own-source".to_owned()),
     ])
 }
 
@@ -52,7 +52,7 @@ async fn receipt(stage: &Stage) -> String {
     let parcel = Parcel {
         id: api.ids.make(),
         tenant: api.ids.make(),
-        kind: Kind::Receipt,
+        kind: ParcelKind::Receipt,
         event_type: "their-own-source".into(),
         subject: None,
         external_id: None,
@@ -62,7 +62,7 @@ async fn receipt(stage: &Stage) -> String {
         trace: None,
         erased_at: None,
     };
-    let id = parcel.id.cast::<OfReceipt>().to_string();
+    let id = parcel.id.cast::<ReceiptIdKind>().to_string();
     let new = NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![] };
     api.store.accept(vec![new], NodeId(0)).await.unwrap();
     id
@@ -74,7 +74,7 @@ async fn matrix(stage: &Stage) {
     let [own, other] = [stage.tenant("own").await, stage.tenant("other").await];
     stage.operator().post("/v1/sources", &json!({"partner": "their-own-source"})).await.is(201);
     let mut theirs = things(&other, &good, &bad).await;
-    theirs.insert(Noun::Receipt, receipt(stage).await);
+    theirs.insert(ResourceKind::Receipt, receipt(stage).await);
     let portal = stage.operator().post("/v1/portal-links", &json!({"tenant": "own"})).await;
     let portal = portal.is(201).json()["token"].as_str().unwrap().to_owned();
     let portal = stage.anyone().with("authorization", &format!("Bearer {portal}"));
@@ -106,13 +106,13 @@ async fn matrix(stage: &Stage) {
     assert!(seen > 60, "the matrix has {seen} entries");
     // The objects themselves exist: their owner still sees all of them.
     for (noun, path) in [
-        (Noun::Webhook, "/v1/webhooks/"),
-        (Noun::Event, "/v1/events/"),
-        (Noun::Delivery, "/v1/deliveries/"),
-        (Noun::DeadLetter, "/v1/dlq/"),
-        (Noun::Replay, "/v1/replays/"),
-        (Noun::EventType, "/v1/webhooks/events/"),
-        (Noun::Email, "/v1/emails/"),
+        (ResourceKind::Webhook, "/v1/webhooks/"),
+        (ResourceKind::Event, "/v1/events/"),
+        (ResourceKind::Delivery, "/v1/deliveries/"),
+        (ResourceKind::DeadLetter, "/v1/dlq/"),
+        (ResourceKind::Replay, "/v1/replays/"),
+        (ResourceKind::EventType, "/v1/webhooks/events/"),
+        (ResourceKind::Email, "/v1/emails/"),
     ] {
         other.client.get(&format!("{path}{}", theirs[&noun])).await.is(200);
     }
@@ -121,8 +121,8 @@ async fn matrix(stage: &Stage) {
 
 /// Whether the request creates an object by its name instead of looking it up, so that no other tenant's
 /// object is affected.
-fn is_made_by_name(noun: Noun) -> bool {
-    noun == Noun::EventType
+fn is_made_by_name(noun: ResourceKind) -> bool {
+    noun == ResourceKind::EventType
 }
 
 /// Returns the parts of a response that could reveal something.
@@ -153,7 +153,7 @@ async fn lists_hold_only_ones_own(client: &Client, theirs: &Things) {
     ] {
         let text = client.get(list).await.is(200).text();
         for (noun, id) in theirs {
-            assert!(!text.contains(id) || *noun == Noun::Tenant, "{list} shows {id}");
+            assert!(!text.contains(id) || *noun == ResourceKind::Tenant, "{list} shows {id}");
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use gancho_access::{ApiKey, KeyId, Rights, api_key::COLLECTION, key_text};
-use gancho_api::{MetricsFor, Settings};
+use gancho_api::{MetricsAccess, Settings};
 use gancho_domain::{Tenant, TenantScope};
-use gancho_store::{Collection, Expect};
+use gancho_store::{Collection, Precondition};
 
 use crate::stage::{Choices, Stage, eventually};
 
@@ -54,9 +54,9 @@ async fn wrong_tokens_and_keys_are_slowed_down() {
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_for_programs_on_this_machine() {
     for (metrics_for, direct, passed_on) in [
-        (MetricsFor::Anyone, 200, 200),
-        (MetricsFor::ThisMachine, 200, 401),
-        (MetricsFor::Operator, 401, 401),
+        (MetricsAccess::Anyone, 200, 200),
+        (MetricsAccess::ThisMachine, 200, 401),
+        (MetricsAccess::Operator, 401, 401),
     ] {
         let settings = Settings { metrics_for, ..Settings::default() };
         let stage = Stage::with(Choices { settings, ..Choices::default() }).await;
@@ -84,7 +84,12 @@ async fn a_key_of_the_operators_tenant_is_good_for_nothing() {
     let key = ApiKey::new(id, tenant.id, "old".into(), Rights::ALL, &secret);
     let collection = Collection::of(TenantScope::internal(tenant.id), COLLECTION);
     let body = key.to_bytes().unwrap();
-    stage.api.store.put_document(collection, &id.to_string(), body, Expect::Nothing).await.unwrap();
+    stage
+        .api
+        .store
+        .put_document(collection, &id.to_string(), body, Precondition::Nothing)
+        .await
+        .unwrap();
     let old = stage.anyone().with("x-api-key", &text);
     old.get("/v1/webhooks").await.refused(401, "invalid_credentials");
     let until = stage.api.clock.now() + Duration::from_secs(60);

@@ -3,7 +3,7 @@
 //! Fields that callers may not set are refused too.
 
 use gancho_api::{
-    input::field::Noun,
+    input::field::ResourceKind,
     openapi,
     route::{Needs, Route},
     router::ROUTES,
@@ -55,8 +55,8 @@ impl Table {
             _ => self.tenant.clone(),
         };
         let path = path(route, |_, noun| match noun {
-            Noun::Tenant => "m2".to_owned(),
-            Noun::Webhook => self.webhook.clone(),
+            ResourceKind::Tenant => "m2".to_owned(),
+            ResourceKind::Webhook => self.webhook.clone(),
             noun => unknown(noun),
         });
         client.call(route.method.as_str(), &format!("{path}{query}"), body).await

@@ -32,7 +32,7 @@ enum Action {
     /// List dead letters, newest first.
     List(List),
     /// Count dead letters by lane, tenant, partner and failure code.
-    Stats(Filtered),
+    Stats(FilterArgs),
     /// Show a dead letter with its data.
     Show(DeadLetterArgs),
     /// Send dead letters again: one, or all that match a filter, oldest first.
@@ -94,7 +94,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
-struct Filtered {
+struct FilterArgs {
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]

@@ -117,12 +117,12 @@ pub fn report(error: &anyhow::Error, as_json: bool) -> u8 {
         eprintln!("{}", json!({ "error": shown }));
         return exit;
     }
-    tell(&what, hint.as_deref());
+    print_error(&what, hint.as_deref());
     exit
 }
 
 /// Prints an error for a person.
-pub fn tell(what: &str, hint: Option<&str>) {
+pub fn print_error(what: &str, hint: Option<&str>) {
     anstream::eprintln!("{RED}error:{RED:#} {what}");
     if let Some(hint) = hint {
         anstream::eprintln!("{BLUE}hint:{BLUE:#} {hint}");

@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 
 use super::{Failure, client::ClientArgs};
 use crate::{
-    remote::{Remote, ServerUrl, Trust},
+    remote::{Remote, ServerUrl, TrustedRoots},
     settings::Secret,
 };
 use record::Record;
@@ -83,7 +83,7 @@ impl SourceArgs {
                 "no token for the service. hint: pass --token, or set GANCHO_IMPORT_TOKEN",
             ));
         };
-        Ok(Remote::new(url, Some(Secret::new(token)), &Trust::default()))
+        Ok(Remote::new(url, Some(Secret::new(token)), &TrustedRoots::default()))
     }
 
     fn records_of_file(&self) -> anyhow::Result<Option<Vec<Record>>> {

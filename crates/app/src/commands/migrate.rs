@@ -29,7 +29,7 @@ pub struct Migrate {
 }
 
 /// A database before and after.
-struct Migrated {
+struct MigrationResult {
     /// Empty for the database of the settings.
     cell: String,
     before: SchemaVersion,
@@ -62,19 +62,19 @@ impl Migrate {
         self.report(&migrated, &failed)
     }
 
-    async fn migrate(&self, cell: String, url: &str) -> anyhow::Result<Migrated> {
+    async fn migrate(&self, cell: String, url: &str) -> anyhow::Result<MigrationResult> {
         let before = database::schema(url).await?;
         if self.check || before.found >= before.known {
-            return Ok(Migrated { cell, before, now: before });
+            return Ok(MigrationResult { cell, before, now: before });
         }
         // Opening it runs the migrations.
         drop(database::open(url, database::Options::default()).await?);
-        Ok(Migrated { cell, before, now: database::schema(url).await? })
+        Ok(MigrationResult { cell, before, now: database::schema(url).await? })
     }
 
-    fn report(&self, migrated: &[Migrated], failed: &[String]) -> anyhow::Result<()> {
+    fn report(&self, migrated: &[MigrationResult], failed: &[String]) -> anyhow::Result<()> {
         if self.json {
-            let mut rows = migrated.iter().map(Migrated::json);
+            let mut rows = migrated.iter().map(MigrationResult::json);
             let mut home = rows.next().unwrap_or_default();
             home["cells"] = rows.collect();
             table::json(&home)?;
@@ -102,7 +102,7 @@ impl Migrate {
     }
 }
 
-impl Migrated {
+impl MigrationResult {
     fn subject(&self, the: &str) -> String {
         match self.cell.as_str() {
             "" => format!("{the} database"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use gancho_domain::{Clock, SystemClock, Time};
-use gancho_wire::{Preset, Profile, Recipe, SecretEncoding, Sending, SigningKey, sign};
+use gancho_wire::{AttemptMetadata, Preset, Profile, Recipe, SecretEncoding, SigningKey, sign};
 use serde_json::{Map, Value};
 
 use super::{
@@ -111,7 +111,7 @@ impl Sign {
         let at = self.at.as_deref().map_or_else(|| Ok(SystemClock.now()), time)?;
         let headers = match &scheme {
             SigningScheme::Profile(profile) => {
-                let sending = Sending {
+                let sending = AttemptMetadata {
                     event_id: &self.id,
                     endpoint_id: &self.endpoint,
                     event_type: &self.event_type,

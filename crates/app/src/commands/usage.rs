@@ -3,7 +3,7 @@
 use clap::{Command, CommandFactory, error::ErrorKind};
 use serde_json::json;
 
-use super::failure::{USAGE, tell};
+use super::failure::{USAGE, print_error};
 use crate::cli::Cli;
 
 /// Whether the error is a mistake of the user. Clap prints the rest itself: `--help`, `--version`, and the
@@ -21,7 +21,7 @@ pub fn report_usage(error: &clap::Error, as_json: bool) -> u8 {
         let shown = json!({ "code": "usage", "message": what, "hint": hint, "exit_code": USAGE });
         eprintln!("{}", json!({ "error": shown }));
     } else {
-        tell(&what, Some(&hint));
+        print_error(&what, Some(&hint));
     }
     USAGE
 }

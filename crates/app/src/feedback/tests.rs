@@ -25,7 +25,7 @@ use gancho_testkit::{
     receiver::Receiver,
     sns::{Signer, document, notification},
     stores::{StoreKind, StorePlace},
-    tls::{Authority, Life},
+    tls::{Authority, Validity},
     wait_for,
 };
 use gancho_vault::KeyRing;
@@ -63,8 +63,8 @@ impl Stage {
         let tenant = Tenant::new(ids.make(), "m2", clock.now());
         store.create_tenant(tenant.clone()).await.unwrap();
         let authority = Authority::new().unwrap();
-        let tls = authority.server(&["127.0.0.1"], Life::Now, &["http/1.1"]).unwrap();
-        let signer = Signer::new(Life::Now).unwrap();
+        let tls = authority.server(&["127.0.0.1"], Validity::Now, &["http/1.1"]).unwrap();
+        let signer = Signer::new(Validity::Now).unwrap();
         let served = document("200 OK", signer.certificate());
         let certificates = Receiver::tls(tls, move |_| served.clone()).await.unwrap();
         let client = Client::new(Settings {

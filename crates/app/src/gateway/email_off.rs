@@ -62,7 +62,7 @@ async fn expire(store: &dyn Store, expiry: Duration, now: Time) -> Result<u64> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use gancho_domain::{Code, IdMaker, Kind, Parcel, SystemClock, SystemRandom, Tenant};
+    use gancho_domain::{Code, IdMaker, Parcel, ParcelKind, SystemClock, SystemRandom, Tenant};
     use gancho_mail::limits::EXPIRY;
     use gancho_store::{DeadFilter, NewDelivery, NewParcel, PageRequest};
     use gancho_store_sqlite::{Options, SqliteStore};
@@ -84,7 +84,7 @@ mod tests {
         let parcel = Parcel {
             id: ids.make(),
             tenant: tenant.id,
-            kind: Kind::Email,
+            kind: ParcelKind::Email,
             event_type: "email".into(),
             subject: None,
             external_id: None,

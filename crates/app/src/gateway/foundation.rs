@@ -15,12 +15,12 @@ use gancho_wire::Profile;
 use super::{Base, Setup, Tenants, alerting::notices::NoticeMessenger};
 use crate::{
     database::{self, OpenStore},
-    key_ring::Ring,
+    key_ring::LoadedKeyRing,
 };
 
 pub struct Foundation {
     pub base: Base,
-    pub ring: Ring,
+    pub ring: LoadedKeyRing,
     /// `None` if the store cannot have any.
     pub cells: Option<Arc<CellStore>>,
     /// The clients for tenants' endpoints, and for the operator's own targets.

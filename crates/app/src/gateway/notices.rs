@@ -2,8 +2,8 @@
 //! addresses: the operator's endpoints may be in the operator's own networks.
 
 use async_trait::async_trait;
-use gancho_domain::{EndReason, Next, TenantId, Time};
-use gancho_engine::{AttemptResult, Carrier, Cut, Terms};
+use gancho_domain::{EndReason, NextStep, TenantId, Time};
+use gancho_engine::{AttemptResult, Carrier, Preemption, Terms};
 use gancho_outbound::WebhookCarrier;
 use gancho_store::{EndedDelivery, Job, NewParcel, Result};
 
@@ -30,15 +30,15 @@ impl Carrier for NoticeCarrier {
         self.of(job).terms(job)
     }
 
-    async fn carry(&self, job: &Job, attempt: u32, cut: &Cut) -> AttemptResult {
-        self.of(job).carry(job, attempt, cut).await
+    async fn carry(&self, job: &Job, attempt: u32, preemption: &Preemption) -> AttemptResult {
+        self.of(job).carry(job, attempt, preemption).await
     }
 
     async fn follow(
         &self,
         job: &Job,
         carried: &AttemptResult,
-        next: &Next,
+        next: &NextStep,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
         self.of(job).follow(job, carried, next, at).await

@@ -85,7 +85,7 @@ pub fn written(loaded: &LoadedSettings) -> anyhow::Result<Vec<(&'static str, Str
 }
 
 pub fn written_but_token(loaded: &LoadedSettings) -> Vec<(&'static str, String)> {
-    let mut all = loaded.settings.shown();
+    let mut all = loaded.settings.masked_values();
     all.retain(|(name, _)| !ALSO.contains(name));
     let (plans, profiles) = (format!("{:?}", loaded.plans), format!("{:?}", loaded.profiles));
     all.extend([("plans", plans), ("profiles", profiles)]);

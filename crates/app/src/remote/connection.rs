@@ -27,7 +27,7 @@ const TO_CONNECT: Duration = Duration::from_secs(5);
 
 /// Certificate authorities to trust in addition to the system's.
 #[derive(Debug, Clone, Default)]
-pub struct Trust(pub Vec<CertificateDer<'static>>);
+pub struct TrustedRoots(pub Vec<CertificateDer<'static>>);
 
 pub struct Connection {
     pub sender: SendRequest<Full<Bytes>>,
@@ -45,7 +45,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Connections {
-    pub fn new(server: &ServerUrl, trust: &Trust) -> Self {
+    pub fn new(server: &ServerUrl, trust: &TrustedRoots) -> Self {
         let tls = server.is_tls.then(|| client_config(&trust.0).map(Arc::new));
         Self { idle: Mutex::default(), tls }
     }

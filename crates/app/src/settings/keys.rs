@@ -63,7 +63,7 @@ macro_rules! settings {
             }
 
             /// Names and values as they would be written in the file, with secrets masked.
-            pub fn shown(&self) -> Vec<(&'static str, String)> {
+            pub fn masked_values(&self) -> Vec<(&'static str, String)> {
                 vec![$($((stringify!($name), self.$name.show()),)+)+]
             }
         }

@@ -13,7 +13,7 @@ pub fn text(loaded: &LoadedSettings) -> String {
     }
     let lines: Vec<(String, &Origin)> = loaded
         .settings
-        .shown()
+        .masked_values()
         .into_iter()
         .filter_map(|(name, value)| {
             let line = match value.as_str() {
@@ -56,7 +56,7 @@ pub fn text(loaded: &LoadedSettings) -> String {
 pub fn json(loaded: &LoadedSettings) -> serde_json::Value {
     let settings: serde_json::Map<String, serde_json::Value> = loaded
         .settings
-        .shown()
+        .masked_values()
         .into_iter()
         .map(|(name, value)| {
             let origin = loaded.origins.get(name).map(ToString::to_string);

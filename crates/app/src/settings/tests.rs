@@ -258,7 +258,7 @@ allow_cidrs = [\"10.0.0.0/8\"]
     assert!(shown.contains("retention = \"30d\""), "{shown}");
     let plain = alone("allow_cidrs = [\"10.0.0.0/8\"]").unwrap();
     let again = alone(&show::text(&plain)).unwrap();
-    assert_eq!(plain.settings.shown(), again.settings.shown());
+    assert_eq!(plain.settings.masked_values(), again.settings.masked_values());
     assert_eq!(show::json(&plain)["settings"]["concurrency"]["value"], 512);
 }
 

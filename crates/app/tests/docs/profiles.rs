@@ -4,7 +4,7 @@
 use std::{env, fmt::Write, fs, time::Duration};
 
 use gancho_domain::{Time, span};
-use gancho_wire::{Content, Envelope, Profile, Scheme, Sending, SigningKey, sign};
+use gancho_wire::{AttemptMetadata, Content, Envelope, Profile, Scheme, SigningKey, sign};
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/profiles.md");
 const BEGIN: &str = "<!-- generated: profiles -->\n";
@@ -73,7 +73,7 @@ fn sections() -> String {
             data: DATA.as_bytes(),
         };
         let body = profile.envelope.render(&content);
-        let sending = Sending {
+        let sending = AttemptMetadata {
             event_id: EVENT,
             endpoint_id: ENDPOINT,
             event_type: "invoice.paid",

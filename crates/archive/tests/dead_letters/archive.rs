@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use gancho_archive::FolderArchive;
-use gancho_domain::{Kind, Lane, Parcel, TenantId, TenantScope, Time};
+use gancho_domain::{Lane, Parcel, ParcelKind, TenantId, TenantScope, Time};
 use gancho_engine::{Archive, Engine};
 use gancho_store::{ArchiveSelection, ContentErasure, DeadFilter};
 use gancho_testkit::stores::StoreKind;
@@ -80,9 +80,9 @@ async fn each_lane_has_its_place() {
     stage.clock.advance(Duration::from_secs(1));
     let email = stage.bury(stage.tenant, EMAIL, b"{\"to\":\"a@b.c\"}\n").await;
     let source: TenantId = stage.ids.make();
-    let label = (Lane::Dispatch, Kind::Receipt, "acme/k1/orders/create");
+    let label = (Lane::Dispatch, ParcelKind::Receipt, "acme/k1/orders/create");
     let receipt = stage.bury(source, label, b"\0not JSON").await;
-    let sly = (Lane::Dispatch, Kind::Receipt, "../k1");
+    let sly = (Lane::Dispatch, ParcelKind::Receipt, "../k1");
     let invalid = stage.bury(source, sly, b"{}").await;
     let nobody: TenantId = stage.ids.make();
     let orphan = stage.bury(nobody, WEBHOOK, b"[]").await;
@@ -179,7 +179,7 @@ async fn kept_twice_it_is_the_same() {
         .letters_to_archive(ArchiveSelection::Expired(Time::MAX), 10, 1 << 20)
         .await
         .unwrap();
-    stage.archive().keep(&whole).await.unwrap();
+    stage.archive().write_letters(&whole).await.unwrap();
     let first = stage.files();
     assert_eq!((first.len(), stage.in_store().await), (2, 2));
     assert_eq!(engine.archive_once().await.unwrap(), 2);

@@ -195,14 +195,14 @@ async fn wrong_credentials_keep_everything(on: StoreKind) {
     let selection = ArchiveSelection::Expired(gancho_domain::Time::MAX);
     let whole = stage.store.letters_to_archive(selection, 10, 1 << 20).await.unwrap();
     for (settings, code) in [(wrong, "SignatureDoesNotMatch"), (unknown, "InvalidAccessKeyId")] {
-        let why = archive(&stage, settings).keep(&whole).await.unwrap_err().to_string();
+        let why = archive(&stage, settings).write_letters(&whole).await.unwrap_err().to_string();
         assert!(why.contains(code) && why.contains("hint: check the access key"), "{why}");
         assert!(!why.contains("canary") && !why.contains("AKIAUNKNOWN"), "{why}");
     }
     engine.archive_once().await.unwrap_err();
     assert_eq!(in_store(&stage).await, letters);
     assert_eq!(s3.objects(&name).await.len(), 0);
-    archive(&stage, right).keep(&whole).await.unwrap();
+    archive(&stage, right).write_letters(&whole).await.unwrap();
     assert_eq!(archived(&s3.objects(&name).await), letters);
 }
 

@@ -43,12 +43,12 @@ mod tests {
     use gancho_domain::Time;
 
     use super::*;
-    use crate::{moment::Moment, statistics::Figures};
+    use crate::{display_time::DisplayTime, statistics::Figures};
 
     #[test]
     fn failures_are_drawn_by_their_share() {
         let bin = |delivered, failed_attempts| Bin {
-            at: Moment::of(Time::from_secs(0)),
+            at: DisplayTime::of(Time::from_secs(0)),
             figures: Figures {
                 delivered,
                 failed_attempts,

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::{alert_details, list::List};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     flashes::FlashKind,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::{Link, segment},
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     submission::Submission,
     texts::Texts,
     visit::Visit,
@@ -34,7 +34,7 @@ struct Alert {
     subject: Option<Text>,
     state: String,
     detail: Text,
-    since: Moment,
+    since: DisplayTime,
     silence_id: Option<String>,
 }
 
@@ -43,14 +43,14 @@ struct Silence {
     id: String,
     rule: Option<String>,
     subject: Option<Text>,
-    until: Moment,
+    until: DisplayTime,
     comment: Text,
     created_by: Text,
 }
 
 #[derive(Deserialize)]
 struct Change {
-    at: Moment,
+    at: DisplayTime,
     #[serde(rename = "change")]
     kind: String,
     rule: String,
@@ -61,7 +61,7 @@ struct Change {
 }
 
 #[derive(Deserialize)]
-struct Tested {
+struct AlertTestResult {
     channels: Vec<TestedChannel>,
 }
 
@@ -106,12 +106,12 @@ impl Alert {
         rule(&self.rule, t)
     }
 
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> StatusMark {
         match (self.silence_id.is_some(), self.state.as_str(), self.severity.as_str()) {
-            (true, ..) => Mark::Paused,
-            (_, "firing", "critical") => Mark::Failed,
-            (_, "firing", _) => Mark::Warning,
-            _ => Mark::Pending,
+            (true, ..) => StatusMark::Paused,
+            (_, "firing", "critical") => StatusMark::Failed,
+            (_, "firing", _) => StatusMark::Warning,
+            _ => StatusMark::Pending,
         }
     }
 
@@ -142,11 +142,11 @@ impl Change {
         rule(&self.rule, t)
     }
 
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> StatusMark {
         match (self.kind.as_str(), self.severity.as_str()) {
-            ("resolved", _) => Mark::Delivered,
-            (_, "critical") => Mark::Failed,
-            _ => Mark::Warning,
+            ("resolved", _) => StatusMark::Delivered,
+            (_, "critical") => StatusMark::Failed,
+            _ => StatusMark::Warning,
         }
     }
 
@@ -246,7 +246,7 @@ pub async fn end(submission: Submission) -> PageResult {
 
 pub async fn test(submission: Submission) -> PageResult {
     let visit = submission.visit;
-    let Tested { channels } = visit.post(Link::new("/v1/alerts/test"), json!({})).await?;
+    let AlertTestResult { channels } = visit.post(Link::new("/v1/alerts/test"), json!({})).await?;
     let failed = channels.iter().find_map(|one| Some((&one.channel, one.error.as_ref()?)));
     let to = visit.page(PATH);
     match failed {

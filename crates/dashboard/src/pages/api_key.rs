@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::confirm::{self, Question};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    moment::Moment,
     params::{Link, Params},
     problem::Problem,
     visit::Visit,
@@ -18,9 +18,9 @@ pub struct ApiKey {
     pub id: String,
     pub name: Text,
     pub scopes: Vec<Text>,
-    pub expires_at: Option<Moment>,
-    pub revoked_at: Option<Moment>,
-    pub last_used_at: Option<Moment>,
+    pub expires_at: Option<DisplayTime>,
+    pub revoked_at: Option<DisplayTime>,
+    pub last_used_at: Option<DisplayTime>,
 }
 
 impl ApiKey {

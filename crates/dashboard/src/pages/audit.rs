@@ -8,15 +8,15 @@ use serde::Deserialize;
 
 use super::{audit_acts, list::List};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::FormErrors,
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -27,8 +27,8 @@ const FILTERS: [&str; 7] =
     ["actor_kind", "actor", "operation", "resource", "outcome", "since", "until"];
 
 #[derive(Deserialize)]
-struct Act {
-    at: Moment,
+struct AuditRow {
+    at: DisplayTime,
     actor: Actor,
     tenant_id: Option<String>,
     operation: Text,
@@ -46,7 +46,7 @@ struct Actor {
     name: Option<Text>,
 }
 
-impl Act {
+impl AuditRow {
     fn who(&self, t: &Texts) -> Sentence {
         let word = match self.actor.kind.as_str() {
             "user" => "audit.user",
@@ -66,15 +66,15 @@ impl Act {
         }
     }
 
-    fn mark(&self) -> Mark {
-        if self.code.is_some() { Mark::Failed } else { Mark::Delivered }
+    fn mark(&self) -> StatusMark {
+        if self.code.is_some() { StatusMark::Failed } else { StatusMark::Delivered }
     }
 
     fn outcome(&self, t: &Texts) -> Sentence {
         if self.code.is_some() { t.say("audit.refused") } else { t.say("audit.done") }
     }
 
-    fn shown(&self) -> Text {
+    fn resource_text(&self) -> Text {
         self.resource.as_deref().unwrap_or_default().into()
     }
 
@@ -116,7 +116,7 @@ impl Act {
 struct AuditPage {
     t: Texts,
     s: Shell,
-    rows: Vec<Act>,
+    rows: Vec<AuditRow>,
     /// Names of tenants by id.
     tenants: HashMap<String, Text>,
     /// The typed actor.
@@ -133,7 +133,7 @@ struct AuditPage {
 
 impl AuditPage {
     /// Returns the tenant of the action; its id if it was deleted.
-    fn tenant(&self, act: &Act) -> Option<Text> {
+    fn tenant(&self, act: &AuditRow) -> Option<Text> {
         let id = act.tenant_id.as_ref()?;
         Some(self.tenants.get(id).cloned().unwrap_or_else(|| id.as_str().into()))
     }
@@ -151,7 +151,7 @@ impl AuditPage {
     }
 }
 
-async fn tenant_names(visit: &Visit, acts: &[Act]) -> HashMap<String, Text> {
+async fn tenant_names(visit: &Visit, acts: &[AuditRow]) -> HashMap<String, Text> {
     let mut names = HashMap::new();
     for id in acts.iter().filter_map(|act| act.tenant_id.as_ref()) {
         if !names.contains_key(id)
@@ -172,7 +172,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let link = filtered(&visit, Link::new("/v1/audit").with("limit", 50));
     let link = link.maybe("cursor", visit.params.get("cursor"));
     // A typed filter may be invalid, which the page shows.
-    let (found, errors) = match visit.get::<List<Act>>(link).await {
+    let (found, errors) = match visit.get::<List<AuditRow>>(link).await {
         Ok(found) => (found, FormErrors::default()),
         Err(problem) if problem.is_input() => (List::default(), problem.into()),
         Err(problem) => return Err(problem),
@@ -218,7 +218,7 @@ mod tests {
             ("rotateEncryptionKeys", None, None),
             ("addSuppression", Some("a@b"), None),
         ] {
-            let act: Act = serde_json::from_value(serde_json::json!({
+            let act: AuditRow = serde_json::from_value(serde_json::json!({
                 "at": "2026-11-15T10:00:00.000Z",
                 "actor": {"kind": "user", "name": "ana"},
                 "tenant_id": "ten_1",

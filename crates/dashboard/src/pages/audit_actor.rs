@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::list::List;
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
-    moment::Moment,
     params::Link,
     sentence::{Html, Sentence},
     texts::Texts,
@@ -23,8 +23,8 @@ const BEGINNING: Duration = Duration::from_mins(1);
 
 /// A completed action.
 #[derive(Deserialize)]
-pub struct LastAct {
-    at: Moment,
+pub struct LastAction {
+    at: DisplayTime,
     actor: Actor,
     /// The actor's reason.
     reason: Option<Text>,
@@ -36,7 +36,7 @@ struct Actor {
     name: Option<Text>,
 }
 
-impl LastAct {
+impl LastAction {
     /// Returns the newest action of this operation on an object, among those that the reader may see.
     pub async fn on(visit: &Visit, operation: &str, resource: &str) -> Option<Self> {
         let link = Link::new("/v1/audit").with("operation", operation).with("resource", resource);
@@ -60,7 +60,7 @@ impl LastAct {
     }
 
     /// Returns the action that started a replay at this time.
-    pub async fn beginning(visit: &Visit, replay: &str, at: &Moment) -> Option<Self> {
+    pub async fn beginning(visit: &Visit, replay: &str, at: &DisplayTime) -> Option<Self> {
         let link = Link::new("/v1/audit").with("outcome", "done").with("limit", 50);
         let link = link.with("since", at.time() - CLOCK_SKEW).with("until", at.time() + BEGINNING);
         let mut of_replay = acts(visit, link.clone().with("resource", replay)).await;
@@ -110,17 +110,17 @@ impl LastAct {
 }
 
 /// Returns a page of actions, newest first.
-async fn acts(visit: &Visit, link: Link) -> Vec<LastAct> {
+async fn acts(visit: &Visit, link: Link) -> Vec<LastAction> {
     let found = page(visit, link, visit.visitor.operator().is_some()).await;
     found.map(|list| list.data).unwrap_or_default()
 }
 
-async fn page(visit: &Visit, link: Link, is_of_all: bool) -> Option<List<LastAct>> {
+async fn page(visit: &Visit, link: Link, is_of_all: bool) -> Option<List<LastAction>> {
     let found = if is_of_all { visit.get_as_operator(link).await } else { visit.get(link).await };
     found.ok()
 }
 
-async fn read(visit: &Visit, link: Link, is_of_all: bool) -> Option<LastAct> {
+async fn read(visit: &Visit, link: Link, is_of_all: bool) -> Option<LastAction> {
     let mut link = link.with("outcome", "done").with("limit", 1);
     for _ in 0..MAX_PAGES {
         let List { data, next_cursor } = page(visit, link.clone(), is_of_all).await?;

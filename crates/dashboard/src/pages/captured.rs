@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::{list::List, mail_parts};
 use crate::{
+    display_time::DisplayTime,
     escape::{Block, Text},
     handlers::PageResult,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::Problem,
@@ -25,7 +25,7 @@ struct CapturedRow {
     from: Text,
     to: Text,
     subject: Text,
-    caught_at: Moment,
+    caught_at: DisplayTime,
     size: u64,
 }
 

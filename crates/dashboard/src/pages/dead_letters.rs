@@ -20,12 +20,12 @@ use self::{
 };
 use super::{deliveries::all_endpoint_names, list::List, replays::Replay};
 use crate::{
+    display_time::DisplayTime,
     endpoint_names,
     escape::Text,
     failure,
     flashes::FlashKind,
     handlers::PageResult,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},
@@ -52,8 +52,8 @@ struct DeadLetter {
     failed_attempts: u32,
     last_failure_reason: Text,
     last_failure_code: Text,
-    moved_to_dlq_at: Moment,
-    expires_at: Moment,
+    moved_to_dlq_at: DisplayTime,
+    expires_at: DisplayTime,
 }
 
 impl DeadLetter {

@@ -17,10 +17,10 @@ use self::{
 };
 use super::{delivery_row::DeliveryRow, list::List};
 use crate::{
+    display_time::DisplayTime,
     endpoint_names,
     escape::{Block, Text},
     handlers::PageResult,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},
@@ -72,7 +72,7 @@ struct Peek {
 
 #[derive(Deserialize)]
 struct PeekAttempt {
-    started_at: Moment,
+    started_at: DisplayTime,
     latency_ms: f64,
     response_body: Option<Block>,
 }

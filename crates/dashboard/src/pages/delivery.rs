@@ -103,12 +103,12 @@ impl DeliveryPage {
         Some(self.s.act("/sources", partner, &format!("receipts/{}", segment(id))))
     }
 
-    fn shown(&self) -> Option<&Attempt> {
+    fn chosen_attempt(&self) -> Option<&Attempt> {
         self.attempts.get(self.chosen?)
     }
 
     fn is_chosen(&self, attempt: &Attempt) -> bool {
-        self.shown().is_some_and(|chosen| chosen.number == attempt.number)
+        self.chosen_attempt().is_some_and(|chosen| chosen.number == attempt.number)
     }
 
     /// Returns the other attempts, to compare the shown one with.
@@ -122,7 +122,7 @@ impl DeliveryPage {
     }
 
     fn compare_link(&self, with: &Attempt) -> Link {
-        let chosen = self.shown().map_or(0, |attempt| attempt.number);
+        let chosen = self.chosen_attempt().map_or(0, |attempt| attempt.number);
         self.here().with("attempt", chosen).with("compare", with.number)
     }
 

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     failure,
-    mark::Mark,
-    moment::Moment,
     sentence::{Html, Sentence},
+    status_mark::StatusMark,
     texts::Texts,
 };
 
@@ -33,15 +33,15 @@ pub struct DeliveryRow {
     pub last_error: Option<Text>,
     pub last_error_code: Option<Text>,
     pub waiting_for: Option<WaitingFor>,
-    pub delivered_at: Option<Moment>,
+    pub delivered_at: Option<DisplayTime>,
     pub is_test: bool,
-    pub created_at: Moment,
+    pub created_at: DisplayTime,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct WaitingFor {
     pub reason: Reason,
-    pub until: Option<Moment>,
+    pub until: Option<DisplayTime>,
 }
 
 /// What holds a delivery back. Later versions of the API may have more reasons.
@@ -77,15 +77,15 @@ impl DeliveryRow {
         self.status == "delivered"
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         let reason = self.waiting_for.as_ref().map(|waiting| waiting.reason);
         match (self.status.as_str(), reason) {
-            ("delivered", _) => Mark::Delivered,
-            ("failed", _) => Mark::Failed,
-            (_, Some(Reason::Attempt)) => Mark::InFlight,
-            (_, Some(reason)) if reason.is_pause() => Mark::Paused,
-            ("retrying", _) => Mark::Retrying,
-            _ => Mark::Pending,
+            ("delivered", _) => StatusMark::Delivered,
+            ("failed", _) => StatusMark::Failed,
+            (_, Some(Reason::Attempt)) => StatusMark::InFlight,
+            (_, Some(reason)) if reason.is_pause() => StatusMark::Paused,
+            ("retrying", _) => StatusMark::Retrying,
+            _ => StatusMark::Pending,
         }
     }
 
@@ -96,8 +96,8 @@ impl DeliveryRow {
     /// Returns the word for its state. Canceled deliveries and tests are not dead letters.
     pub fn word(&self, t: &Texts) -> Sentence {
         match self.mark() {
-            Mark::Failed if self.is_canceled() => t.say("status.canceled"),
-            Mark::Failed if self.is_test => t.say("status.test_failed"),
+            StatusMark::Failed if self.is_canceled() => t.say("status.canceled"),
+            StatusMark::Failed if self.is_test => t.say("status.test_failed"),
             mark => mark.word(t),
         }
     }

@@ -11,17 +11,17 @@ use super::{
     waits,
 };
 use crate::{
+    display_time::DisplayTime,
     escape::{Block, Text},
     failure,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::FormErrors,
     search,
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -45,9 +45,9 @@ struct EmailRow {
     subject: Text,
     status: String,
     attempts: u32,
-    created_at: Moment,
-    sent_at: Option<Moment>,
-    next_retry_at: Option<Moment>,
+    created_at: DisplayTime,
+    sent_at: Option<DisplayTime>,
+    next_retry_at: Option<DisplayTime>,
     failure_code: Option<Text>,
     failure_reason: Option<Text>,
 }
@@ -68,7 +68,7 @@ struct Email {
 struct Attempt {
     #[serde(rename = "attempt")]
     number: u32,
-    started_at: Moment,
+    started_at: DisplayTime,
     response_status: Option<u16>,
     response: Block,
     error: Option<Text>,
@@ -79,12 +79,12 @@ impl EmailRow {
         !matches!(self.status.as_str(), "SENT" | "FAILED")
     }
 
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> StatusMark {
         match self.status.as_str() {
-            "SENT" => Mark::Delivered,
-            "FAILED" => Mark::Failed,
-            "RETRY_SCHEDULED" => Mark::Retrying,
-            _ => Mark::Pending,
+            "SENT" => StatusMark::Delivered,
+            "FAILED" => StatusMark::Failed,
+            "RETRY_SCHEDULED" => StatusMark::Retrying,
+            _ => StatusMark::Pending,
         }
     }
 
@@ -110,8 +110,8 @@ impl EmailRow {
 }
 
 impl Attempt {
-    fn mark(&self) -> Mark {
-        if self.error.is_none() { Mark::Delivered } else { Mark::Failed }
+    fn mark(&self) -> StatusMark {
+        if self.error.is_none() { StatusMark::Delivered } else { StatusMark::Failed }
     }
 
     fn word(&self, t: &Texts) -> Sentence {
@@ -166,7 +166,7 @@ impl EmailsPage {
         self.waiting.iter().find(is_of).filter(|_| row.is_waiting())
     }
 
-    fn mark(&self, row: &EmailRow) -> Mark {
+    fn mark(&self, row: &EmailRow) -> StatusMark {
         self.waiting(row).map_or(row.mark(), DeliveryRow::mark)
     }
 

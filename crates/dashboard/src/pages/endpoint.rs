@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    audit_actor::LastAct, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts,
+    audit_actor::LastAction, delivery_row::DeliveryRow, endpoint_facts::EndpointFacts,
     endpoint_stats::Week, endpoints::PATH, list::List, pause,
 };
 use crate::{
@@ -15,14 +15,13 @@ use crate::{
     failure,
     flashes::FlashKind,
     handlers::PageResult,
-    json,
-    mark::Mark,
-    page,
+    json, page,
     params::Link,
     problem::Problem,
     profiles,
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     submission::Submission,
     texts::Texts,
     visit::Visit,
@@ -107,8 +106,8 @@ impl TestAttempt {
         self.error.as_ref().map(|error| failure::full(t, self.error_code.as_ref(), error))
     }
 
-    fn mark(&self) -> Mark {
-        if self.error.is_none() { Mark::Delivered } else { Mark::Failed }
+    fn mark(&self) -> StatusMark {
+        if self.error.is_none() { StatusMark::Delivered } else { StatusMark::Failed }
     }
 
     fn word(&self, t: &Texts) -> Sentence {
@@ -145,10 +144,10 @@ async fn stopped(visit: &Visit, endpoint: &EndpointFacts) -> Option<Sentence> {
     let t = &visit.t;
     match (endpoint.is_active, &endpoint.disabled_reason, &endpoint.paused_by) {
         (false, None, _) => {
-            let act = LastAct::on(visit, "updateWebhook", &endpoint.id).await?;
+            let act = LastAction::on(visit, "updateWebhook", &endpoint.id).await?;
             Some(act.changed(t))
         }
-        (true, _, Some(by)) => Some(LastAct::pausing(visit, by, &endpoint.id).await?.paused(t)),
+        (true, _, Some(by)) => Some(LastAction::pausing(visit, by, &endpoint.id).await?.paused(t)),
         _ => None,
     }
 }
@@ -177,19 +176,19 @@ pub fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
         None => t.say("endpoint.now.some_fail"),
     };
     let sentence = match (endpoint.mark(), &endpoint.failing_since) {
-        (Mark::Disabled, _) => match endpoint.disabled_reason.as_deref() {
+        (StatusMark::Disabled, _) => match endpoint.disabled_reason.as_deref() {
             Some("gone") => t.say("endpoint.now.gone"),
             Some(_) => t.say("endpoint.now.given_up"),
             None => t.say("endpoint.now.disabled"),
         },
-        (Mark::Paused, _) => match endpoint.paused_by.as_deref() {
+        (StatusMark::Paused, _) => match endpoint.paused_by.as_deref() {
             Some("tenant") => t.say("endpoint.now.tenant_paused"),
             Some("lane") => t.say("endpoint.now.lane_paused"),
             _ => t.say("endpoint.now.paused"),
         },
-        (Mark::Failed, _) => failing.clone(),
-        (Mark::Warning, _) => t.say("endpoint.now.slow"),
-        (Mark::Pending, _) => t.say("endpoint.now.untried"),
+        (StatusMark::Failed, _) => failing.clone(),
+        (StatusMark::Warning, _) => t.say("endpoint.now.slow"),
+        (StatusMark::Pending, _) => t.say("endpoint.now.untried"),
         _ => t.say("endpoint.now.fine"),
     };
     let breaker = match &endpoint.health.circuit_open_until {

@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use super::scan;
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
-    mark::Mark,
-    moment::Moment,
     params::{Link, segment},
     profiles::{self, ProfileDefaults},
     sentence::Sentence,
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -42,19 +42,19 @@ pub struct EndpointFacts {
     pub max_in_flight: Option<u32>,
     pub ordering: String,
     pub metadata: Box<RawValue>,
-    pub failing_since: Option<Moment>,
+    pub failing_since: Option<DisplayTime>,
     pub disabled_reason: Option<String>,
     /// Until when a previous secret signs as well.
-    pub old_secret_until: Option<Moment>,
-    pub created_at: Moment,
-    pub updated_at: Moment,
+    pub old_secret_until: Option<DisplayTime>,
+    pub created_at: DisplayTime,
+    pub updated_at: DisplayTime,
 }
 
 #[derive(Deserialize)]
 pub struct Health {
     pub state: String,
     pub circuit_breaker: String,
-    pub circuit_open_until: Option<Moment>,
+    pub circuit_open_until: Option<DisplayTime>,
     pub in_flight: u32,
     pub waiting: u64,
     pub has_backlog: bool,
@@ -141,37 +141,37 @@ impl EndpointFacts {
 
     /// Whether it is in trouble, which its mark does not show because it is paused as well.
     pub fn is_paused_in_trouble(&self) -> bool {
-        self.mark() == Mark::Paused && self.is_in_trouble()
+        self.mark() == StatusMark::Paused && self.is_in_trouble()
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         match () {
-            () if !self.is_active => Mark::Disabled,
-            () if self.paused_by.is_some() => Mark::Paused,
-            () if self.is_in_trouble() => Mark::Failed,
-            () if self.health.state == "slow" => Mark::Warning,
-            () if self.health.state == "untried" => Mark::Pending,
-            () => Mark::Delivered,
+            () if !self.is_active => StatusMark::Disabled,
+            () if self.paused_by.is_some() => StatusMark::Paused,
+            () if self.is_in_trouble() => StatusMark::Failed,
+            () if self.health.state == "slow" => StatusMark::Warning,
+            () if self.health.state == "untried" => StatusMark::Pending,
+            () => StatusMark::Delivered,
         }
     }
 
     /// Returns its state in words.
     pub fn state(&self, t: &Texts) -> Sentence {
         match (self.mark(), self.disabled_reason.as_deref(), &self.failing_since) {
-            (Mark::Disabled, Some("gone"), _) => t.say("endpoint.state.gone"),
-            (Mark::Disabled, Some(_), _) => t.say("endpoint.state.given_up"),
-            (Mark::Disabled, None, _) => t.say("endpoint.state.disabled"),
-            (Mark::Paused, ..) => match self.paused_by.as_deref() {
+            (StatusMark::Disabled, Some("gone"), _) => t.say("endpoint.state.gone"),
+            (StatusMark::Disabled, Some(_), _) => t.say("endpoint.state.given_up"),
+            (StatusMark::Disabled, None, _) => t.say("endpoint.state.disabled"),
+            (StatusMark::Paused, ..) => match self.paused_by.as_deref() {
                 Some("tenant") => t.say("endpoint.state.tenant_paused"),
                 Some("lane") => t.say("endpoint.state.lane_paused"),
                 _ => t.say("endpoint.state.paused"),
             },
-            (Mark::Failed, _, Some(since)) => {
+            (StatusMark::Failed, _, Some(since)) => {
                 t.say("endpoint.state.failing_for").with("span", t.age(since))
             }
-            (Mark::Failed, ..) => t.say("endpoint.state.failing"),
-            (Mark::Warning, ..) => t.say("endpoint.state.slow"),
-            (Mark::Pending, ..) => t.say("endpoint.state.untried"),
+            (StatusMark::Failed, ..) => t.say("endpoint.state.failing"),
+            (StatusMark::Warning, ..) => t.say("endpoint.state.slow"),
+            (StatusMark::Pending, ..) => t.say("endpoint.state.untried"),
             _ => t.say("endpoint.state.active"),
         }
     }

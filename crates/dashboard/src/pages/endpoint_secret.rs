@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::{endpoint_facts::EndpointFacts, endpoints::PATH};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},
@@ -27,9 +27,9 @@ struct SecretView {
     secret_format: Text,
     public_key: Option<Text>,
     #[serde(default)]
-    old_secret_until: Option<Moment>,
+    old_secret_until: Option<DisplayTime>,
     #[serde(default)]
-    old_secrets_until: Vec<Moment>,
+    old_secrets_until: Vec<DisplayTime>,
 }
 
 #[derive(Template)]

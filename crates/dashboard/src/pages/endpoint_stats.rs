@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::{endpoint_facts::EndpointFacts, list::List};
 use crate::{
     charts::{self, bin_title},
-    moment::Moment,
+    display_time::DisplayTime,
     params::Link,
     sentence::Html,
     statistics::{Bin, EndpointStats, Figures, Percentiles, Stats},
@@ -87,7 +87,7 @@ impl Week {
         let titles: Vec<_> = stats.bins.iter().map(title).collect();
         let label = t.say("chart.week").with("share", totals.success(&t));
         let label = label.with("failed", t.number(totals.failed_attempts));
-        let tick = |day| Moment::of(stats.since.time() + DAY * day).weekday(&t);
+        let tick = |day| DisplayTime::of(stats.since.time() + DAY * day).weekday(&t);
         Some(Self {
             strip: charts::strip("health big", &stats.bins, &titles, &label.into()),
             ticks: (0..=WEEK).map(tick).collect(),

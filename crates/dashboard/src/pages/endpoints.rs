@@ -8,12 +8,12 @@ use http::StatusCode;
 use super::{endpoint_facts::EndpointFacts, endpoint_stats, scan::scan};
 use crate::{
     handlers::PageResult,
-    mark::Mark,
     page,
     params::Link,
     sentence::{Html, Sentence},
     shell::Shell,
     statistics::EndpointStats,
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -65,8 +65,8 @@ fn is_in(state: &str, endpoint: &EndpointFacts) -> bool {
     match state {
         "failing" => endpoint.is_in_trouble(),
         "slow" => endpoint.is_active && endpoint.health.state == "slow",
-        "paused" => endpoint.mark() == Mark::Paused,
-        "disabled" => endpoint.mark() == Mark::Disabled,
+        "paused" => endpoint.mark() == StatusMark::Paused,
+        "disabled" => endpoint.mark() == StatusMark::Disabled,
         _ => true,
     }
 }
@@ -131,12 +131,12 @@ fn lead(t: &Texts, endpoints: &[EndpointFacts], has_more: bool) -> Html {
     }
 }
 
-pub const fn trouble(mark: Mark) -> u8 {
+pub const fn trouble(mark: StatusMark) -> u8 {
     match mark {
-        Mark::Failed => 0,
-        Mark::Warning => 1,
-        Mark::Disabled => 2,
-        Mark::Paused => 3,
+        StatusMark::Failed => 0,
+        StatusMark::Warning => 1,
+        StatusMark::Disabled => 2,
+        StatusMark::Paused => 3,
         _ => 4,
     }
 }

@@ -33,12 +33,12 @@ struct EventTypesPage {
 }
 
 impl EventTypesPage {
-    fn shown(&self) -> Option<&EventType> {
+    fn chosen_type(&self) -> Option<&EventType> {
         self.rows.get(self.chosen?)
     }
 
     fn is_chosen(&self, row: &EventType) -> bool {
-        self.shown().is_some_and(|shown| shown.name == row.name)
+        self.chosen_type().is_some_and(|shown| shown.name == row.name)
     }
 }
 

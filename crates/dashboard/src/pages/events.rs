@@ -16,10 +16,10 @@ use super::{
     rejected_events,
 };
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
     json::pretty,
-    moment::Moment,
     page,
     params::Link,
     problem::{FormErrors, Problem},
@@ -46,7 +46,7 @@ struct EventRow {
     external_id: Option<Text>,
     is_test: bool,
     deliveries: u64,
-    created_at: Moment,
+    created_at: DisplayTime,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ struct Event {
     external_id: Option<Text>,
     sequence_number: Option<u64>,
     is_test: bool,
-    created_at: Moment,
+    created_at: DisplayTime,
     deliveries: Vec<DeliveryRow>,
 }
 
@@ -80,7 +80,7 @@ struct EventsPage {
     s: Shell,
     rows: Vec<EventRow>,
     /// Ids of events that are not due yet.
-    scheduled: HashMap<String, Moment>,
+    scheduled: HashMap<String, DisplayTime>,
     is_unmatched: bool,
     has_rejected: bool,
     filter: ListFilter,
@@ -122,7 +122,7 @@ impl EventPage {
     }
 
     /// Returns when it is due, if that is in the future.
-    fn scheduled_for(&self) -> Option<&Moment> {
+    fn scheduled_for(&self) -> Option<&DisplayTime> {
         self.event.deliveries.iter().find_map(scheduled_for)
     }
 
@@ -136,13 +136,13 @@ impl EventPage {
     }
 }
 
-fn scheduled_for(row: &DeliveryRow) -> Option<&Moment> {
+fn scheduled_for(row: &DeliveryRow) -> Option<&DisplayTime> {
     let waiting = row.waiting_for.as_ref().filter(|waiting| waiting.reason == Reason::Schedule);
     waiting.and_then(|waiting| waiting.until.as_ref())
 }
 
 /// Returns events that are not due yet, by id, among the newest pending deliveries.
-async fn scheduled(visit: &Visit) -> HashMap<String, Moment> {
+async fn scheduled(visit: &Visit) -> HashMap<String, DisplayTime> {
     let link = Link::new("/v1/deliveries").with("status", "pending").with("limit", 500);
     let List { data, .. }: List<DeliveryRow> = visit.get(link).await.unwrap_or_default();
     let due = |row: DeliveryRow| Some((row.event_id.clone()?, *scheduled_for(&row)?));

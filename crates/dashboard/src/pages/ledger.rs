@@ -6,8 +6,9 @@ use serde::Deserialize;
 
 use super::sources;
 use crate::{
-    escape::Text, handlers::PageResult, mark::Mark, moment::Moment, page, params::Link,
-    sentence::Sentence, shell::Shell, submission::Submission, texts::Texts, visit::Visit,
+    display_time::DisplayTime, escape::Text, handlers::PageResult, page, params::Link,
+    sentence::Sentence, shell::Shell, status_mark::StatusMark, submission::Submission,
+    texts::Texts, visit::Visit,
 };
 
 const PATH: &str = "/ledger";
@@ -25,12 +26,12 @@ impl Ledger {
         self.size.saturating_sub(covered)
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         match (&self.checkpoint, self.uncovered()) {
-            (None, _) if self.size > 0 => Mark::Warning,
-            (None, _) => Mark::Pending,
-            (_, 0) => Mark::Delivered,
-            _ => Mark::Pending,
+            (None, _) if self.size > 0 => StatusMark::Warning,
+            (None, _) => StatusMark::Pending,
+            (_, 0) => StatusMark::Delivered,
+            _ => StatusMark::Pending,
         }
     }
 
@@ -48,7 +49,7 @@ struct Checkpoint {
     origin: Text,
     size: u64,
     root: Text,
-    made_at: Moment,
+    made_at: DisplayTime,
 }
 
 #[derive(Deserialize)]

@@ -26,7 +26,7 @@ impl Condition {
         !self.value.is_empty()
     }
 
-    pub fn shown(&self) -> Text {
+    pub fn value_text(&self) -> Text {
         self.value.as_str().into()
     }
 }

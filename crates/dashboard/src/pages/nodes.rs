@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::list::List;
 use crate::{
-    escape::Text, handlers::PageResult, mark::Mark, moment::Moment, page, params::Link,
-    sentence::Sentence, shell::Shell, texts::Texts, visit::Visit,
+    display_time::DisplayTime, escape::Text, handlers::PageResult, page, params::Link,
+    sentence::Sentence, shell::Shell, status_mark::StatusMark, texts::Texts, visit::Visit,
 };
 
 const PATH: &str = "/nodes";
@@ -20,18 +20,18 @@ struct Node {
     is_self: bool,
     roles: Vec<Text>,
     version: Option<Text>,
-    joined_at: Moment,
-    last_seen_at: Moment,
+    joined_at: DisplayTime,
+    last_seen_at: DisplayTime,
     held_deliveries: u64,
     differing_settings: Vec<Text>,
 }
 
 impl Node {
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> StatusMark {
         match self.state.as_str() {
-            "alive" => Mark::Delivered,
-            "silent" => Mark::Warning,
-            _ => Mark::Failed,
+            "alive" => StatusMark::Delivered,
+            "silent" => StatusMark::Warning,
+            _ => StatusMark::Failed,
         }
     }
 

@@ -5,9 +5,9 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    moment::Moment,
     page,
     params::Link,
     sentence::Html,
@@ -29,7 +29,7 @@ pub struct PlanUsage {
 struct EventUsage {
     used: Option<u64>,
     limit: Option<u64>,
-    resets_at: Moment,
+    resets_at: DisplayTime,
 }
 
 #[derive(Deserialize)]
@@ -94,7 +94,7 @@ impl PlanUsage {
         }
     }
 
-    pub fn resets_at(&self) -> &Moment {
+    pub fn resets_at(&self) -> &DisplayTime {
         &self.events.resets_at
     }
 

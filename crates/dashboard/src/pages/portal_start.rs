@@ -12,13 +12,13 @@ use super::{
 use crate::{
     escape::Text,
     handlers::PageResult,
-    mark::Mark,
     page,
     params::Link,
     portal_session::{ENTERED, first_page},
     sentence::Html,
     shell::Shell,
     statistics::EndpointStats,
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -94,11 +94,11 @@ pub async fn show(visit: Visit) -> PageResult {
 
 /// Returns the answer first: what is wrong, or that nothing is.
 fn headline(t: &Texts, endpoints: &[EndpointFacts]) -> Html {
-    let mut failing = endpoints.iter().filter(|one| one.mark() == Mark::Failed);
+    let mut failing = endpoints.iter().filter(|one| one.mark() == StatusMark::Failed);
     let count = |mark| endpoints.iter().filter(|one| one.mark() == mark).count() as u64;
     let sentence = match (failing.next(), failing.count() as u64) {
         _ if endpoints.is_empty() => t.say("portal.no_endpoints"),
-        (None, _) => match (count(Mark::Disabled), count(Mark::Paused)) {
+        (None, _) => match (count(StatusMark::Disabled), count(StatusMark::Paused)) {
             (0, 0) => t.count("portal.all_well", endpoints.len() as u64),
             (0, paused) => t.count("portal.some_paused", paused),
             (disabled, _) => t.count("portal.some_disabled", disabled),

@@ -5,17 +5,17 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{audit_actor::LastAct, pause};
+use super::{audit_actor::LastAction, pause};
 use crate::{
+    display_time::DisplayTime,
     endpoint_names,
     escape::Text,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::{Link, segment},
     sentence::Sentence,
     shell::Shell,
+    status_mark::StatusMark,
     submission::Submission,
     texts::Texts,
     visit::Visit,
@@ -31,11 +31,11 @@ pub struct Queue {
     pub pending: u64,
     pub in_flight: u64,
     pub waiting: u64,
-    pub oldest_due_at: Option<Moment>,
+    pub oldest_due_at: Option<DisplayTime>,
     pub is_paused: bool,
     /// Who paused it.
     #[serde(skip)]
-    pub paused: Option<LastAct>,
+    pub paused: Option<LastAction>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +59,7 @@ struct Paused {
     is_tenant: bool,
     name: Text,
     link: Link,
-    act: Option<LastAct>,
+    act: Option<LastAction>,
 }
 
 /// For how many paused objects it is looked up who paused them.
@@ -72,8 +72,8 @@ impl QueuesPage {
 }
 
 impl Queue {
-    pub fn mark(&self) -> Mark {
-        if self.is_paused { Mark::Paused } else { Mark::Delivered }
+    pub fn mark(&self) -> StatusMark {
+        if self.is_paused { StatusMark::Paused } else { StatusMark::Delivered }
     }
 
     pub fn state(&self, t: &Texts) -> Sentence {
@@ -95,7 +95,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let Queues { data: mut lanes, paused_tenants, paused_webhooks } =
         visit.get_as_operator(Link::new("/v1/queues")).await?;
     for lane in lanes.iter_mut().filter(|lane| lane.is_paused) {
-        lane.paused = LastAct::on(&visit, "pauseQueue", lane.lane.as_str()).await;
+        lane.paused = LastAction::on(&visit, "pauseQueue", lane.lane.as_str()).await;
     }
     let mut paused = tenants(&visit, &paused_tenants).await;
     paused.extend(endpoints(&visit, &paused_webhooks).await);
@@ -109,7 +109,7 @@ async fn tenants(visit: &Visit, ids: &[String]) -> Vec<Paused> {
         let acting = visit.acting_for(id).await.ok();
         let tenant = acting.as_ref().and_then(|acting| acting.tenant.clone());
         let act = match acting.filter(|_| index < MAX_ACTS) {
-            Some(acting) => LastAct::on_tenant(&acting, "pauseTenant").await,
+            Some(acting) => LastAction::on_tenant(&acting, "pauseTenant").await,
             None => None,
         };
         let slug = tenant.as_ref().map_or(id.as_str(), |tenant| &tenant.slug);
@@ -124,7 +124,7 @@ async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
     let mut paused = Vec::new();
     for (index, id) in ids.iter().enumerate() {
         let act =
-            if index < MAX_ACTS { LastAct::on(visit, "pauseWebhook", id).await } else { None };
+            if index < MAX_ACTS { LastAction::on(visit, "pauseWebhook", id).await } else { None };
         let name = names.get(id).filter(|name| !name.is_empty()).cloned();
         // The link leads to the page limited to its tenant.
         let link = visit.page(format!("/endpoints/{}", segment(id)));

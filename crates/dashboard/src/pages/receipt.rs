@@ -11,15 +11,14 @@ use serde_json::{Value, value::RawValue};
 
 use super::{delivery_row::DeliveryRow, sources::PATH, waits};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    json,
-    mark::Mark,
-    moment::Moment,
-    page,
+    json, page,
     params::Link,
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     submission::Submission,
     texts::Texts,
     visit::Visit,
@@ -31,7 +30,7 @@ pub struct Receipt {
     pub key_id: Text,
     pub topic: Option<Text>,
     pub event_id: Option<Text>,
-    pub ts_received: Moment,
+    pub ts_received: DisplayTime,
     pub status: String,
     pub last_error: Option<Text>,
     pub is_test: bool,
@@ -48,12 +47,12 @@ impl Receipt {
         name.unwrap_or_else(|| self.id.as_str().into())
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         match self.status.as_str() {
-            "dispatched" => Mark::Delivered,
-            "failed" => Mark::Retrying,
-            "dlq" => Mark::Failed,
-            _ => Mark::Pending,
+            "dispatched" => StatusMark::Delivered,
+            "failed" => StatusMark::Retrying,
+            "dlq" => StatusMark::Failed,
+            _ => StatusMark::Pending,
         }
     }
 
@@ -84,16 +83,16 @@ struct Dispatch {
     attempts: u32,
     response_status: Option<u16>,
     last_error: Option<Text>,
-    delivered_at: Option<Moment>,
+    delivered_at: Option<DisplayTime>,
 }
 
 impl Dispatch {
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> StatusMark {
         match self.status.as_str() {
-            "delivered" => Mark::Delivered,
-            "failed" => Mark::Failed,
-            "retrying" => Mark::Retrying,
-            _ => Mark::Pending,
+            "delivered" => StatusMark::Delivered,
+            "failed" => StatusMark::Failed,
+            "retrying" => StatusMark::Retrying,
+            _ => StatusMark::Pending,
         }
     }
 }
@@ -115,7 +114,7 @@ impl ReceiptPage {
         self.waiting.iter().find(|row| row.id == one.id)
     }
 
-    fn mark(&self, one: &Dispatch) -> Mark {
+    fn mark(&self, one: &Dispatch) -> StatusMark {
         self.waiting(one).map_or(one.mark(), DeliveryRow::mark)
     }
 

@@ -9,12 +9,11 @@ use serde_json::{Value, value::RawValue};
 
 use super::list::List;
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     flashes::FlashKind,
     handlers::PageResult,
-    json,
-    moment::Moment,
-    page,
+    json, page,
     params::Link,
     sentence::{Html, Sentence},
     shell::Shell,
@@ -34,7 +33,7 @@ struct RejectedEvent {
     data: Option<Box<RawValue>>,
     code: Text,
     detail: Text,
-    rejected_at: Moment,
+    rejected_at: DisplayTime,
 }
 
 impl RejectedEvent {

@@ -7,16 +7,16 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{audit_actor::LastAct, list::List};
+use super::{audit_actor::LastAction, list::List};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::Link,
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     submission::Submission,
     texts::Texts,
     visit::Visit,
@@ -40,8 +40,8 @@ pub struct Replay {
     pub failed: u64,
     pub outcomes: Option<Outcomes>,
     pub error: Option<Text>,
-    pub created_at: Moment,
-    pub finished_at: Option<Moment>,
+    pub created_at: DisplayTime,
+    pub finished_at: Option<DisplayTime>,
 }
 
 /// The outcomes of the deliveries that were sent.
@@ -65,7 +65,7 @@ impl Replay {
     /// Returns the seconds after which the page is reloaded.
     pub fn refresh(&self, t: &Texts) -> Option<u32> {
         let is_waiting = self.outcomes.as_ref().is_some_and(|outcomes| outcomes.waiting > 0);
-        let is_fresh = |end: &Moment| t.now.since(end.time()) < WATCHED_FOR;
+        let is_fresh = |end: &DisplayTime| t.now.since(end.time()) < WATCHED_FOR;
         if self.is_running() {
             return Some(2);
         }
@@ -78,13 +78,13 @@ impl Replay {
         Some(t.count("replay.of_the_first", outcomes.of))
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         match self.state.as_str() {
-            "pending" => Mark::Pending,
-            "running" => Mark::InFlight,
-            "done" => Mark::Delivered,
-            "canceled" => Mark::Disabled,
-            _ => Mark::Failed,
+            "pending" => StatusMark::Pending,
+            "running" => StatusMark::InFlight,
+            "done" => StatusMark::Delivered,
+            "canceled" => StatusMark::Disabled,
+            _ => StatusMark::Failed,
         }
     }
 
@@ -182,7 +182,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let replay: Replay = visit.get(api(&visit, "")).await?;
     let s = Shell::new(&visit, PATH, replay.title(&t)).await;
-    let started = LastAct::beginning(&visit, &replay.id, &replay.created_at).await;
+    let started = LastAction::beginning(&visit, &replay.id, &replay.created_at).await;
     let started = started.map(|act| act.started(&t));
     Ok(page::show(StatusCode::OK, &ReplayPage { t, s, replay, started }))
 }

@@ -6,7 +6,7 @@ use askama::Template;
 use serde::Deserialize;
 
 use super::{
-    audit_actor::LastAct,
+    audit_actor::LastAction,
     delivery_row::DeliveryRow,
     ledger::Ledger,
     list::List,
@@ -16,15 +16,15 @@ use super::{
     waits,
 };
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::FormErrors,
     sentence::{Html, Sentence},
     shell::Shell,
+    status_mark::StatusMark,
     texts::Texts,
     visit::{ApiResult, Visit},
 };
@@ -42,7 +42,7 @@ struct Source {
     row: SourceRow,
     event_id_pointer: Option<Text>,
     counts: Counts,
-    created_at: Moment,
+    created_at: DisplayTime,
 }
 
 #[derive(Deserialize)]
@@ -56,14 +56,14 @@ struct Counts {
 struct SourceKey {
     key_id: Text,
     scheme: Text,
-    not_before: Option<Moment>,
-    not_after: Option<Moment>,
+    not_before: Option<DisplayTime>,
+    not_after: Option<DisplayTime>,
     is_valid: bool,
 }
 
 impl SourceKey {
-    fn mark(&self) -> Mark {
-        if self.is_valid { Mark::Delivered } else { Mark::Disabled }
+    fn mark(&self) -> StatusMark {
+        if self.is_valid { StatusMark::Delivered } else { StatusMark::Disabled }
     }
 }
 
@@ -77,7 +77,7 @@ struct SourcePage {
     changed: Option<Sentence>,
     keys: Vec<SourceKey>,
     /// When the last receipt of each key was received, by id of the key.
-    last_receipts: HashMap<Text, Moment>,
+    last_receipts: HashMap<Text, DisplayTime>,
     status: String,
     filter: ListFilter,
     errors: FormErrors,
@@ -95,7 +95,7 @@ impl SourcePage {
         self.s.act(PATH, &self.source.row.partner, &path)
     }
 
-    fn last_receipt(&self, key: &SourceKey) -> Option<&Moment> {
+    fn last_receipt(&self, key: &SourceKey) -> Option<&DisplayTime> {
         self.last_receipts.get(&key.key_id)
     }
 
@@ -131,14 +131,14 @@ impl SourcePage {
         self.waiting.iter().find(is_of).filter(|_| receipt.is_waiting())
     }
 
-    fn mark(&self, receipt: &Receipt) -> Mark {
+    fn mark(&self, receipt: &Receipt) -> StatusMark {
         let paused = self.waiting(receipt).map(DeliveryRow::mark);
-        paused.filter(|mark| *mark == Mark::Paused).unwrap_or(receipt.mark())
+        paused.filter(|mark| *mark == StatusMark::Paused).unwrap_or(receipt.mark())
     }
 
     fn word(&self, receipt: &Receipt) -> Sentence {
         match self.mark(receipt) {
-            Mark::Paused => Mark::Paused.word(&self.t),
+            StatusMark::Paused => StatusMark::Paused.word(&self.t),
             _ => receipt.word(&self.t),
         }
     }
@@ -203,11 +203,11 @@ async fn changed(visit: &Visit, source: &Source) -> Option<Sentence> {
     if source.row.is_active {
         return None;
     }
-    let act = LastAct::on(visit, "updateSource", visit.name("partner")).await?;
+    let act = LastAction::on(visit, "updateSource", visit.name("partner")).await?;
     Some(act.changed(&visit.t))
 }
 
-async fn last_receipts(visit: &Visit) -> ApiResult<HashMap<Text, Moment>> {
+async fn last_receipts(visit: &Visit) -> ApiResult<HashMap<Text, DisplayTime>> {
     let link = api(visit, "/receipts").with("limit", LAST_RECEIPTS);
     let newest: List<Receipt> = visit.get(link).await?;
     let mut last = HashMap::new();

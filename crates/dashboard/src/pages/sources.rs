@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::{ledger::Ledger, list::List, rejection_reasons};
 use crate::{
-    escape::Text, handlers::PageResult, mark::Mark, page, params::Link, sentence::Sentence,
-    shell::Shell, texts::Texts, visit::Visit,
+    escape::Text, handlers::PageResult, page, params::Link, sentence::Sentence, shell::Shell,
+    status_mark::StatusMark, texts::Texts, visit::Visit,
 };
 
 pub const PATH: &str = "/sources";
@@ -20,8 +20,8 @@ pub struct SourceRow {
 }
 
 impl SourceRow {
-    pub fn mark(&self) -> Mark {
-        if self.is_active { Mark::Delivered } else { Mark::Disabled }
+    pub fn mark(&self) -> StatusMark {
+        if self.is_active { StatusMark::Delivered } else { StatusMark::Disabled }
     }
 
     pub fn state(&self, t: &Texts) -> Sentence {
@@ -32,7 +32,7 @@ impl SourceRow {
 /// A rejected request.
 #[derive(Deserialize)]
 pub struct Rejection {
-    pub at: crate::moment::Moment,
+    pub at: crate::display_time::DisplayTime,
     pub partner: Text,
     pub status: u16,
     pub reason: Text,

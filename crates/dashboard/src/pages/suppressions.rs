@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::list::List;
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::FormErrors,
@@ -29,11 +29,11 @@ struct Suppression {
     address: String,
     reason: Text,
     detail: Option<Text>,
-    since: Moment,
+    since: DisplayTime,
 }
 
 impl Suppression {
-    fn shown(&self) -> Text {
+    fn address_text(&self) -> Text {
         self.address.as_str().into()
     }
 }

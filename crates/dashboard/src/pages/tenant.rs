@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     api_key::{self, ApiKey, KeyDraft, NewKey},
-    audit_actor::LastAct,
+    audit_actor::LastAction,
     list::List,
     pause,
     plan::PlanUsage,
@@ -91,7 +91,7 @@ async fn render(visit: &Visit, outcome: Outcome) -> PageResult {
     if let Ok(acting) = visit.acting_for(&tenant.slug).await {
         usage = PlanUsage::read(&acting).await.ok();
         if pauses.is_paused(&tenant) {
-            paused = LastAct::on_tenant(&acting, "pauseTenant").await.map(|act| act.paused(&t));
+            paused = LastAction::on_tenant(&acting, "pauseTenant").await.map(|act| act.paused(&t));
         }
     }
     let template = TenantPage {

@@ -13,15 +13,15 @@ use super::{
 };
 use crate::{
     base::Base,
+    display_time::DisplayTime,
     escape::Text,
     handlers::PageResult,
-    mark::Mark,
-    moment::Moment,
     page,
     params::{Link, Params, segment},
     problem::FormErrors,
     sentence::Sentence,
     shell::Shell,
+    status_mark::StatusMark,
     submission::Submission,
     texts::Texts,
     visit::Visit,
@@ -39,7 +39,7 @@ pub struct Tenant {
     pub strict_event_types: bool,
     pub publish_rate: Option<RateLimit>,
     pub retention: Retention,
-    pub created_at: Moment,
+    pub created_at: DisplayTime,
 }
 
 /// How long a tenant's data is stored; `None` if the gateway's setting applies.
@@ -70,8 +70,8 @@ impl Pauses {
         visit.get_as_operator(Link::new("/v1/queues")).await.unwrap_or_default()
     }
 
-    pub fn mark(&self, tenant: &Tenant) -> Mark {
-        if self.is_paused(tenant) { Mark::Paused } else { Mark::Delivered }
+    pub fn mark(&self, tenant: &Tenant) -> StatusMark {
+        if self.is_paused(tenant) { StatusMark::Paused } else { StatusMark::Delivered }
     }
 
     pub fn is_paused(&self, tenant: &Tenant) -> bool {

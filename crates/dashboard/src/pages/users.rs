@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::list::List;
 use crate::{
+    display_time::DisplayTime,
     handlers::PageResult,
-    moment::Moment,
     page,
     params::{Link, segment},
     problem::{FormErrors, Problem},
@@ -27,8 +27,8 @@ const PATH: &str = "/users";
 struct User {
     name: String,
     role: String,
-    created_at: Moment,
-    password_changed_at: Moment,
+    created_at: DisplayTime,
+    password_changed_at: DisplayTime,
 }
 
 impl User {

@@ -7,7 +7,7 @@ use gancho_testkit::{
     http_request::arrived,
     receiver::{Receiver, Step},
     receiver_h2::{GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS},
-    tls::{Authority, Life},
+    tls::{Authority, Validity},
 };
 use tokio::task::JoinSet;
 
@@ -22,7 +22,7 @@ async fn serving(
     change: impl FnOnce(&mut Settings),
 ) -> (Client, Receiver) {
     let authority = Authority::new().unwrap();
-    let config = authority.server(&[NAME], Life::Now, &["h2", "http/1.1"]).unwrap();
+    let config = authority.server(&[NAME], Validity::Now, &["h2", "http/1.1"]).unwrap();
     let receiver = Receiver::tls(config, script).await.unwrap();
     let mut settings = Settings { extra_roots: vec![authority.root()], ..settings() };
     settings.tls_timeout = AMPLE;

@@ -6,7 +6,7 @@ use gancho_domain::{Time, Verdict};
 use gancho_egress::{Client, Settings, verdict};
 use gancho_testkit::{
     receiver::{Receiver, Step},
-    tls::{Authority, Life, self_signed},
+    tls::{Authority, Validity, self_signed},
 };
 use rustls::ServerConfig;
 
@@ -29,7 +29,7 @@ async fn a_good_certificate_with_an_extra_root() {
     let authority = Authority::new().unwrap();
     let client = trusting(&authority);
     for alpn in [&["http/1.1"][..], &[]] {
-        let receiver = serving(authority.server(&[NAME], Life::Now, alpn).unwrap()).await;
+        let receiver = serving(authority.server(&[NAME], Validity::Now, alpn).unwrap()).await;
         for _ in 0..2 {
             assert_eq!(status(&post(&client, &https(receiver.port()), AMPLE).await), 200);
         }
@@ -38,9 +38,9 @@ async fn a_good_certificate_with_an_extra_root() {
             receiver.requests()[0].text().contains(&format!("host: {NAME}:{}", receiver.port()))
         );
     }
-    let wild = serving(authority.server(&["*.example.com"], Life::Now, &[]).unwrap()).await;
+    let wild = serving(authority.server(&["*.example.com"], Validity::Now, &[]).unwrap()).await;
     assert_eq!(status(&post(&client, &https(wild.port()), AMPLE).await), 200);
-    let by_address = serving(authority.server(&["127.0.0.1"], Life::Now, &[]).unwrap()).await;
+    let by_address = serving(authority.server(&["127.0.0.1"], Validity::Now, &[]).unwrap()).await;
     let url = format!("https://127.0.0.1:{}/", by_address.port()).parse().unwrap();
     assert_eq!(status(&post(&client, &url, AMPLE).await), 200);
 }
@@ -52,14 +52,14 @@ async fn bad_certificates() {
     let client = trusting(&authority);
     let server = |names: &[&str], life| authority.server(names, life, &[]).unwrap();
     let cases = [
-        ("expired", server(&[NAME], Life::Over), "expired"),
-        ("not yet valid", server(&[NAME], Life::Ahead), "not valid yet"),
-        ("another host", server(&["other.example.com"], Life::Now), "not valid for name"),
-        ("a wildcard too high", server(&["*.com"], Life::Now), "not valid for name"),
-        ("an address for a name", server(&["127.0.0.1"], Life::Now), "not valid for name"),
-        ("no names", server(&[], Life::Now), "not valid for name"),
+        ("expired", server(&[NAME], Validity::Over), "expired"),
+        ("not yet valid", server(&[NAME], Validity::Ahead), "not valid yet"),
+        ("another host", server(&["other.example.com"], Validity::Now), "not valid for name"),
+        ("a wildcard too high", server(&["*.com"], Validity::Now), "not valid for name"),
+        ("an address for a name", server(&["127.0.0.1"], Validity::Now), "not valid for name"),
+        ("no names", server(&[], Validity::Now), "not valid for name"),
         ("self-signed", self_signed(&[NAME]).unwrap(), "UnknownIssuer"),
-        ("a stranger's", stranger.server(&[NAME], Life::Now, &[]).unwrap(), "UnknownIssuer"),
+        ("a stranger's", stranger.server(&[NAME], Validity::Now, &[]).unwrap(), "UnknownIssuer"),
     ];
     for (case, config, expected) in cases {
         let receiver = serving(config).await;
@@ -109,7 +109,7 @@ async fn a_stalled_handshake_ends_with_the_deadline() {
 #[tokio::test]
 async fn plain_http_to_a_tls_port() {
     let authority = Authority::new().unwrap();
-    let receiver = serving(authority.server(&[NAME], Life::Now, &[]).unwrap()).await;
+    let receiver = serving(authority.server(&[NAME], Validity::Now, &[]).unwrap()).await;
     let url = format!("http://{NAME}:{}/", receiver.port()).parse().unwrap();
     let outcome = post(&trusting(&authority), &url, AMPLE).await;
     assert_eq!(code(&outcome), "PROTOCOL_ERROR");

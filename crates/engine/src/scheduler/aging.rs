@@ -2,7 +2,7 @@
 
 use gancho_domain::{TenantId, Time};
 
-use super::{Key, Pool, Scheduler, SlotPolicy, flights::FlightId, standing::Age};
+use super::{Key, Pool, Scheduler, SlotPolicy, flights::FlightId, history::Age};
 
 impl<T> Scheduler<T> {
     /// Moves on what has been out for too long.
@@ -20,8 +20,8 @@ impl<T> Scheduler<T> {
             let Some(line) = self.targets.get_mut(&key) else {
                 continue;
             };
-            line.standing.overdue(age);
-            let to = match (age, line.standing.pool()) {
+            line.history.overdue(age);
+            let to = match (age, line.history.pool()) {
                 (Age::TooLate, _) | (_, Pool::Troubled) => Pool::Troubled,
                 (Age::Slow, _) => from.max(Pool::Slow),
                 (Age::Late, _) => from.max(Pool::Moderate),

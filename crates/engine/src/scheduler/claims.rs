@@ -2,7 +2,7 @@
 //! straight in, and which targets can give room back when there is none.
 //!
 //! **Invariant.** Deliveries refused here are in the store, and those in the store go before new ones
-//! ([`behind`](super::behind)). Without this, a steady stream of new deliveries would starve the old ones.
+//! ([`backlogs`](super::backlogs)). Without this, a steady stream of new deliveries would starve the old ones.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -11,7 +11,7 @@ use gancho_store::{ClaimExclusions, TargetId};
 
 use super::{
     Key, Pool, Scheduler, TargetLine, TenantLine,
-    behind::Backlogs,
+    backlogs::Backlogs,
     placing::{has_untried_part, holds_more},
     pool::shared,
 };

@@ -9,8 +9,8 @@ use gancho_domain::{Time, pace::SLOW};
 
 use super::{
     Key,
+    history::Age,
     pool::{MODERATE, PROMPT, Pool, QUICK},
-    standing::Age,
 };
 
 /// One attempt on the wire.

@@ -7,13 +7,13 @@ use crate::Terms;
 
 /// What a lane was given, and how many nodes share it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WholeLimits {
+pub(super) struct FleetLimits {
     concurrency: u32,
     rate: Option<Rate>,
     pub nodes: u32,
 }
 
-impl WholeLimits {
+impl FleetLimits {
     pub fn of(limits: &LaneLimits) -> Self {
         Self { concurrency: limits.concurrency, rate: limits.rate, nodes: 1 }
     }
@@ -32,7 +32,7 @@ fn part_of(max: u32, nodes: u32) -> u32 {
 impl<T> Scheduler<T> {
     /// Those in flight beyond a lower limit finish; none starts before they have.
     pub fn set_limits(&mut self, concurrency: u32, rate: Option<Rate>, tenant_batch: u32) {
-        self.whole = WholeLimits { concurrency, rate, ..self.whole };
+        self.whole = FleetLimits { concurrency, rate, ..self.whole };
         self.limits.tenant_batch = tenant_batch;
         self.take_part();
     }
@@ -55,7 +55,7 @@ impl<T> Scheduler<T> {
     }
 
     fn take_part(&mut self) {
-        let WholeLimits { concurrency, rate, nodes } = self.whole;
+        let FleetLimits { concurrency, rate, nodes } = self.whole;
         // Those that are not hard spare this node, and nobody else.
         let nodes = if self.limits.policy.is_hard() { nodes } else { 1 };
         self.limits.concurrency = part_of(concurrency, nodes);

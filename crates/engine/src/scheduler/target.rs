@@ -6,9 +6,9 @@ use gancho_domain::{Breaker, Gcra, Pace, Rate, Time, breaker::Gate, pace::Load};
 
 use super::{
     Pool,
-    ring::Place,
+    history::ResponseHistory,
+    removable_queue::QueuePosition,
     sharing::own_part,
-    standing::Standing,
     turns::{TurnPlace, UsedTime},
 };
 use crate::{TargetStatus, Terms};
@@ -39,7 +39,7 @@ pub struct TargetLine<T> {
     pub in_flight: u32,
     bytes_in_flight: usize,
     pub paused: bool,
-    pub standing: Standing,
+    pub history: ResponseHistory,
     /// The pool it draws on, and how much of it.
     pub pool: Pool,
     pub pool_share: u32,
@@ -61,7 +61,7 @@ pub struct TargetLine<T> {
     /// What it has had of its tenant's part of the pool.
     pub had: UsedTime,
     pub timer: Option<Time>,
-    pub idle: Option<Place>,
+    pub idle: Option<QueuePosition>,
     pub skipped: bool,
     /// Claims know it as proven.
     pub noted_proven: bool,
@@ -96,7 +96,7 @@ impl<T> TargetLine<T> {
             in_flight: 0,
             bytes_in_flight: 0,
             paused: false,
-            standing: Standing::default(),
+            history: ResponseHistory::default(),
             pool: Pool::Prompt,
             pool_share: max_in_flight,
             steady_share: max_in_flight,
@@ -144,7 +144,7 @@ impl<T> TargetLine<T> {
     /// By how it answers. Where its rate is what it waits for, it is not to crowd out those that
     /// wait for nothing.
     pub fn wanted_pool(&self) -> Pool {
-        match self.standing.pool() {
+        match self.history.pool() {
             pool @ (Pool::Untried | Pool::Troubled) if self.is_hard => pool,
             _ if self.is_hard => Pool::Prompt,
             Pool::Quick | Pool::Prompt | Pool::Untried if self.rate.is_some() => Pool::Slow,
@@ -178,7 +178,7 @@ impl<T> TargetLine<T> {
             Pool::Moderate | Pool::Slow => self.limit().min(self.steady_share) >= MIN_PROVEN,
             Pool::Untried | Pool::Troubled => false,
         };
-        is_quick && self.standing.has_answered()
+        is_quick && self.history.has_answered()
     }
 
     pub fn readiness(&self, now: Time) -> Readiness {
@@ -234,11 +234,11 @@ impl<T> TargetLine<T> {
             Outcome::Tried { at_fault, load, latency } => {
                 self.pace.note(load);
                 if at_fault {
-                    self.standing.failed();
+                    self.history.failed();
                 } else if load == Load::Heavy && !self.is_hard {
-                    self.standing.burdened();
+                    self.history.burdened();
                 } else {
-                    self.standing.succeeded(latency);
+                    self.history.succeeded(latency);
                 }
                 if at_fault {
                     self.breaker.failed(now);
@@ -317,8 +317,8 @@ impl<T> TargetLine<T> {
         let free_at = self.rate.map(|rate| self.rate_state.free_at(rate, now));
         TargetStatus {
             // A limited rate says nothing about how it answers.
-            pool: self.standing.pool(),
-            has_failed: self.standing.has_failed(),
+            pool: self.history.pool(),
+            has_failed: self.history.has_failed(),
             in_flight: self.in_flight,
             queued: self.waiting.len(),
             rests_until: match gate {

@@ -7,7 +7,7 @@ use gancho_store::TargetId;
 
 use super::{
     pool::{Holding, Pool},
-    ring::Ring,
+    removable_queue::RemovableQueue,
     turns::{TurnPlace, Turns, UsedTime},
 };
 
@@ -19,7 +19,7 @@ pub struct TenantLine {
     pub is_over: bool,
     pub processed: u64,
     /// Its targets that have nothing to do, in the order in which they came to that.
-    pub idle: Ring<TargetId>,
+    pub idle: RemovableQueue<TargetId>,
 }
 
 /// The tenant's part in one pool.

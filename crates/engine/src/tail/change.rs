@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Next, State, TenantId, Time};
+use gancho_domain::{NextStep, State, TenantId, Time};
 use gancho_store::{
     AcceptOutcome, DeliveryRow, Job, NewDelivery, NewParcel, Placement, Settlement,
 };
@@ -75,17 +75,17 @@ fn accepted_row(
 pub(crate) fn settled(now: Time, job: &Job, settlement: &Settlement) -> Option<DeliveryChange> {
     let attempt = settlement.attempt.as_ref();
     let (state, due_at, planned_at) = match &settlement.next {
-        Next::Delivered => (State::Delivered, now, None),
-        Next::Dead(_) => (State::Dead, now, None),
-        Next::Retry { due_at, planned_at } => (State::Pending, *due_at, Some(*planned_at)),
+        NextStep::Delivered => (State::Delivered, now, None),
+        NextStep::Dead(_) => (State::Dead, now, None),
+        NextStep::Retry { due_at, planned_at } => (State::Pending, *due_at, Some(*planned_at)),
     };
     if attempt.is_none() && !state.is_final() {
         return None;
     }
     let ended_at = settlement.ended_at();
     let given_up = match &settlement.next {
-        Next::Dead(failure) => Some(failure.clone()),
-        Next::Delivered | Next::Retry { .. } => None,
+        NextStep::Dead(failure) => Some(failure.clone()),
+        NextStep::Delivered | NextStep::Retry { .. } => None,
     };
     let parcel = &job.parcel;
     let row = DeliveryRow {

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use gancho_domain::{
-    Attempt, Code, DeliveryId, EndpointId, EventId, Failure, Id, Kind, Next, Parcel, State, Time,
+    Attempt, Code, DeliveryId, EndpointId, EventId, Failure, Id, NextStep, Parcel, ParcelKind,
+    State, Time,
 };
 use gancho_store::{
     AcceptOutcome, DeliveryRow, Job, NewDelivery, NewParcel, Placement, Settlement,
@@ -135,7 +136,7 @@ fn parcel() -> Arc<Parcel> {
     Arc::new(Parcel {
         id: Id::from_bits(3),
         tenant: tenant(1),
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "invoice.paid".into(),
         subject: None,
         external_id: Some("inv_1".into()),
@@ -201,14 +202,14 @@ fn a_settled_attempt_says_how_it_went() {
         next_at: None,
     };
     let later = Time::from_secs(1_060);
-    let retry = || Next::Retry { due_at: later, planned_at: later };
+    let retry = || NextStep::Retry { due_at: later, planned_at: later };
     let settle = |attempt, next| settled(NOW, &job, &Settlement::of(&job, NOW, attempt, next));
     let change = settle(Some(attempt.clone()), retry()).unwrap();
     assert_eq!(change.row.status(), Status::Retrying);
     assert_eq!((change.row.attempts, change.row.response_status), (2, Some(503)));
     assert_eq!((change.row.next_retry_at, change.latency), (Some(later), Some(attempt.latency)));
     assert_eq!(change.row.last_failure, Some(failure.clone()));
-    let dead = settle(Some(attempt), Next::Dead(failure)).unwrap();
+    let dead = settle(Some(attempt), NextStep::Dead(failure)).unwrap();
     assert_eq!(dead.row.status(), Status::Failed);
     assert_eq!(dead.row.failed_at, Some(NOW + Duration::from_millis(40)));
     assert!(settle(None, retry()).is_none(), "put off by this node");

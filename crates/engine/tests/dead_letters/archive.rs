@@ -34,7 +34,7 @@ impl Archive for Chest {
         Ok(0)
     }
 
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
+    async fn write_letters(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
         self.came.notify_one();
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(ArchiveError("the disk is full".into()));

@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, State};
-use gancho_engine::{AttemptResult, Carrier, Cut, Engine, LaneSetup, Terms};
+use gancho_engine::{AttemptResult, Carrier, Engine, LaneSetup, Preemption, Terms};
 use gancho_store::{Job, nodes::MAX_LOST_LEASES};
 
 use crate::stage::{Actor, Play, Stage, seconds};
@@ -21,8 +21,8 @@ impl Carrier for OneAtATime {
         Terms { max_in_flight: Some(1), ..self.0.terms(job) }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32, cut: &Cut) -> AttemptResult {
-        self.0.carry(job, attempt, cut).await
+    async fn carry(&self, job: &Job, attempt: u32, preemption: &Preemption) -> AttemptResult {
+        self.0.carry(job, attempt, preemption).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Lane, Next, TenantScope, Time};
+use gancho_domain::{Lane, NextStep, TenantScope, Time};
 use gancho_store::{
     Accept, AcceptOutcome, Claim, ClaimCursor, ClaimResult, Claiming, Deliveries, NewParcel,
     NodeId, Nodes, Placement, RescueCounts, Result, Settle, SettleOutcome, Settlement,
@@ -102,9 +102,9 @@ impl Tap {
                     life,
                     started,
                     end: match settlement.next {
-                        Next::Delivered => End::Delivered,
-                        Next::Retry { .. } => End::Retry,
-                        Next::Dead(_) => End::Dead,
+                        NextStep::Delivered => End::Delivered,
+                        NextStep::Retry { .. } => End::Retry,
+                        NextStep::Dead(_) => End::Dead,
                     },
                 },
             });

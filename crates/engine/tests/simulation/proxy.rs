@@ -16,13 +16,13 @@ use gancho_domain::{
 use gancho_store::{
     Accept, AcceptOutcome, AllTenants, ArchiveSelection, ArchivedLetter, Archiving, Claim,
     ClaimResult, Claiming, Collection, CollectionLimit, DeadFilter, DeadLetter, DeadLetters,
-    DeadStats, Deliveries, DeliveryFilter, DeliveryRow, DeliveryTally, DeliveryView, Document,
-    Documents, EndedDelivery, Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect,
+    DeadStats, Deliveries, DeliveryCounts, DeliveryFilter, DeliveryRow, DeliveryView, Document,
+    Documents, EndedDelivery, Endpoints, EventFilter, EventOutline, EventRow, EventView,
     FullDeadLetter, ImportOutcome, LaneDepth, Lease, Ledger, NewDelivery, NewParcel, NodeFacts,
     NodeId, NodeRecord, Nodes, OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses,
-    Placement, PlanCharge, PruneStep, ReplayJob, ReplayPage, RescueCounts, Result, RetryOutcome,
-    Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint, TenantRow,
-    Tenants, Upkeep, Usage,
+    Placement, PlanCharge, Precondition, PruneStep, ReplayJob, ReplayPage, RescueCounts, Result,
+    RetryOutcome, Settle, SettleOutcome, Settlement, Space, Store, Suppression, TenantEndpoint,
+    TenantRow, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -309,8 +309,11 @@ impl Deliveries for Proxy {
         self.inner.retry_now_in_order(scope, ids, now).await
     }
 
-    async fn tally(&self, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<DeliveryTally> {
-        self.inner.tally(deliveries).await
+    async fn count_deliveries(
+        &self,
+        deliveries: Vec<(TenantId, DeliveryId)>,
+    ) -> Result<DeliveryCounts> {
+        self.inner.count_deliveries(deliveries).await
     }
 }
 
@@ -519,7 +522,7 @@ impl Documents for Proxy {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<Option<u64>> {
         self.inner.put_document(collection, key, body, expect).await
     }
@@ -529,7 +532,7 @@ impl Documents for Proxy {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         limit: CollectionLimit,
     ) -> Result<Option<u64>> {
         self.inner.put_document_within(collection, key, body, expect, limit).await
@@ -540,7 +543,7 @@ impl Documents for Proxy {
         collection: Collection,
         key: &str,
         body: Bytes,
-        expect: Expect,
+        expect: Precondition,
         until: Time,
     ) -> Result<Option<u64>> {
         self.inner.put_document_until(collection, key, body, expect, until).await

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{Kind, Parcel, TenantId};
+use gancho_domain::{Parcel, ParcelKind, TenantId};
 use gancho_store::{NewDelivery, NewParcel};
 
 use crate::{
@@ -67,7 +67,7 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
     let parcel = Parcel {
         id: world.ids.make(),
         tenant,
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "a.b".into(),
         subject,
         external_id: None,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Verdict};
-use gancho_engine::{AttemptResult, Carrier, Cut, Terms};
+use gancho_engine::{AttemptResult, Carrier, Preemption, Terms};
 use gancho_store::Job;
 
 use crate::{
@@ -27,7 +27,7 @@ impl Carrier for SimCarrier {
         Terms { plan: target.plan.clone(), max_in_flight, rate: target.rate }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32, _: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, attempt: u32, _: &Preemption) -> AttemptResult {
         let (delivery, life) = (job.delivery, self.life);
         let started = self.world.now();
         self.world.note(What::Began { attempt, delivery, life, started });

@@ -11,7 +11,9 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::{Clock, Code, DeliveryId, Failure, Lane, RetryPlan, TenantId, Time, Verdict};
-use gancho_engine::{AttemptResult, Carrier, Cut, Engine, LaneSetup, LaneTerms, SlotPolicy, Terms};
+use gancho_engine::{
+    AttemptResult, Carrier, Engine, LaneSetup, LaneTerms, Preemption, SlotPolicy, Terms,
+};
 use gancho_store::{Accept, Job, NodeId, TargetId};
 use parking_lot::Mutex;
 
@@ -43,7 +45,7 @@ impl Carrier for MailServer {
         Terms { max_in_flight: Some(3), ..Terms::of(self.plan.clone()) }
     }
 
-    async fn carry(&self, job: &Job, _: u32, cut: &Cut) -> AttemptResult {
+    async fn carry(&self, job: &Job, _: u32, preemption: &Preemption) -> AttemptResult {
         self.started.lock().entry(job.delivery).or_insert(self.clock.now());
         let inside = self.inside.fetch_add(1, Ordering::Relaxed) + 1;
         self.max_inside.fetch_max(inside, Ordering::Relaxed);
@@ -61,7 +63,7 @@ impl Carrier for MailServer {
             let deadline = tokio::time::sleep(Duration::from_mins(1));
             let is_cut = tokio::select! {
                 () = deadline => false,
-                () = cut.requested() => true,
+                () = preemption.requested() => true,
             };
             self.cuts.fetch_add(usize::from(is_cut), Ordering::Relaxed);
             let failure = Failure::new(Code::http(503), "it hangs");

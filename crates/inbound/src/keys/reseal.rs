@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
-use gancho_store::{Collection, Document, Expect, Result, Store, StoreError};
+use gancho_store::{Collection, Document, Precondition, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 
 use crate::{
@@ -61,7 +61,7 @@ async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
             let Some(body) = reseal_document(ring, collection, &document, &mut sources)? else {
                 continue;
             };
-            let expect = Expect::Version(document.version);
+            let expect = Precondition::Version(document.version);
             match store.put_document(collection, &document.key, body, expect).await? {
                 Some(_) => resealed += 1,
                 None => missed += 1,

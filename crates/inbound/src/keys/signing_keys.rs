@@ -8,8 +8,8 @@ use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
 use gancho_ledger::{Signer, Verifier};
-use gancho_store::{Document, Expect, Store, StoreError};
-use gancho_vault::{KeyRing, Place, Secret};
+use gancho_store::{Document, Precondition, Store, StoreError};
+use gancho_vault::{KeyRing, Secret, SecretLocation};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -154,7 +154,7 @@ impl SigningKeys {
         };
         Ok(self
             .store
-            .put_document(COLLECTION, name, body(&stored)?, Expect::Nothing)
+            .put_document(COLLECTION, name, body(&stored)?, Precondition::Nothing)
             .await?
             .is_some())
     }
@@ -209,6 +209,6 @@ fn unseal(ring: &KeyRing, name: &str, stored: &KeyDocument) -> Result<Secret, Si
     opened.map_err(|error| SigningKeysError::Unusable(error.to_string()))
 }
 
-fn place(name: &str) -> Place<'_> {
-    Place { tenant: b"", table: "signing_keys", column: "seed", row: name.as_bytes() }
+fn place(name: &str) -> SecretLocation<'_> {
+    SecretLocation { tenant: b"", table: "signing_keys", column: "seed", row: name.as_bytes() }
 }

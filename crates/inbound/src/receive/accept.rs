@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, ReceiptId};
+use gancho_domain::{Clock, Code, Failure, IdMaker, Lane, Parcel, ParcelKind, ReceiptId};
 use gancho_engine::Engine;
 use gancho_store::{
     AcceptOutcome, IdempotencyKey, LedgerReceipt, NewDelivery, NewParcel, Result, StoreError,
@@ -135,7 +135,7 @@ impl Acceptor {
         let parcel = Parcel {
             id: id.cast(),
             tenant,
-            kind: Kind::Receipt,
+            kind: ParcelKind::Receipt,
             event_type: label,
             subject: None,
             external_id: identity.event_id.map(String::into_boxed_str),

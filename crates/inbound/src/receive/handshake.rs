@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    ReceivedRequest, Verb,
+    ReceivedRequest, RequestMethod,
     outcome::{Reason, ReceiveError, Reply},
     preset::Handshake,
     receive::verify::{RequestVerifier, VerifiedMessage},
@@ -23,7 +23,7 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 /// not, so that it does not reveal which partners use Microsoft. A request without a body can be nothing
 /// else.
 pub fn for_anyone(request: &ReceivedRequest) -> Option<Reply> {
-    if request.verb != Verb::Post || !request.body.is_empty() {
+    if request.verb != RequestMethod::Post || !request.body.is_empty() {
         return None;
     }
     echo(&request.parameter("validationToken")?)
@@ -35,7 +35,7 @@ pub fn unsigned(
     request: &ReceivedRequest,
 ) -> Option<Result<Reply, ReceiveError>> {
     match (source.preset.handshake(), request.verb) {
-        (Handshake::VerifyToken, Verb::Get) => Some(verify_token(source, request)),
+        (Handshake::VerifyToken, RequestMethod::Get) => Some(verify_token(source, request)),
         _ => None,
     }
 }

@@ -29,7 +29,7 @@ pub const BUILT_IN: &str = r#"{
 
 /// The conditions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bits {
+pub struct PolicyInput {
     pub verified: bool,
     pub rate_ok: bool,
 }
@@ -43,13 +43,13 @@ pub enum Decision {
 /// A validated pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pack {
-    wires: Vec<Wire>,
+    wires: Vec<PolicyRule>,
     hash: Box<str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wire {
+struct PolicyRule {
     name: String,
     when: Vec<String>,
     then: String,
@@ -57,10 +57,10 @@ struct Wire {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PackText {
+struct PackDocument {
     version: u32,
     bits: Vec<String>,
-    wires: Vec<Wire>,
+    wires: Vec<PolicyRule>,
     r#else: String,
 }
 
@@ -82,7 +82,7 @@ pub enum PolicyError {
 
 impl Pack {
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
-        let read: PackText =
+        let read: PackDocument =
             serde_json::from_str(text).map_err(|error| PolicyError::Form(error.to_string()))?;
         if read.version != 1 {
             return Err(PolicyError::Version(read.version));
@@ -114,7 +114,7 @@ impl Pack {
     }
 
     /// Decides by the first wire whose bits are all set. If there is none, the request is denied.
-    pub fn decide(&self, bits: Bits) -> Decision {
+    pub fn decide(&self, bits: PolicyInput) -> Decision {
         let is_set = |bit: &String| match bit.as_str() {
             VERIFIED => bits.verified,
             RATE_OK => bits.rate_ok,
@@ -177,7 +177,7 @@ mod tests {
             (false, true, Decision::Deny),
             (false, false, Decision::Deny),
         ] {
-            assert_eq!(pack.decide(Bits { verified, rate_ok }), decision);
+            assert_eq!(pack.decide(PolicyInput { verified, rate_ok }), decision);
         }
         assert_eq!(pack.hash().len(), 64);
     }
@@ -213,7 +213,10 @@ mod tests {
         let closed = r#"{"version":1,"bits":[],"wires":[],"else":"deny_invalid_access"}"#;
         fs::write(&path, closed).unwrap();
         assert_ne!(service.reload().unwrap().hash(), first);
-        assert_eq!(service.pack().decide(Bits { verified: true, rate_ok: true }), Decision::Deny);
+        assert_eq!(
+            service.pack().decide(PolicyInput { verified: true, rate_ok: true }),
+            Decision::Deny
+        );
         let second = service.pack().hash().to_owned();
         fs::write(&path, "nonsense").unwrap();
         assert!(service.reload().is_err());

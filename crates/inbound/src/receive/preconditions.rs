@@ -19,7 +19,7 @@ pub fn too_large(limits: &Limits) -> ReceiveError {
 
 /// The declared content type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Media {
+pub enum ContentType {
     Json,
     /// Plain text, which SNS declares for its JSON messages.
     PlainText,
@@ -27,16 +27,16 @@ pub enum Media {
 
 /// Accepts JSON in UTF-8 without compression. Plain text passes here for every partner: if only SNS could
 /// send it, anyone could find out which partners are SNS.
-pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
-    let refused = |detail| Err(not_taken(detail));
+pub fn check_type(headers: &HeaderMap) -> Result<ContentType, ReceiveError> {
+    let refused = |detail| Err(unsupported_media_type(detail));
     let mut packings = headers.get_all(header::CONTENT_ENCODING).iter();
     if !packings.all(|packing| packing.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return refused("compressed bodies are not supported: send it without `content-encoding`");
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next(), types.next()) {
-        (Some(one), None) if is(one.as_bytes(), "application/json") => Ok(Media::Json),
-        (Some(one), None) if is(one.as_bytes(), "text/plain") => Ok(Media::PlainText),
+        (Some(one), None) if is(one.as_bytes(), "application/json") => Ok(ContentType::Json),
+        (Some(one), None) if is(one.as_bytes(), "text/plain") => Ok(ContentType::PlainText),
         _ => refused(SEND_JSON),
     }
 }
@@ -44,11 +44,11 @@ pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
 const SEND_JSON: &str = "send it as `content-type: application/json`";
 
 /// Accepts JSON only, for verified senders other than SNS.
-pub fn only_json(media: Media) -> Result<(), ReceiveError> {
-    if media == Media::Json { Ok(()) } else { Err(not_taken(SEND_JSON)) }
+pub fn require_json(media: ContentType) -> Result<(), ReceiveError> {
+    if media == ContentType::Json { Ok(()) } else { Err(unsupported_media_type(SEND_JSON)) }
 }
 
-fn not_taken(detail: &'static str) -> ReceiveError {
+fn unsupported_media_type(detail: &'static str) -> ReceiveError {
     ReceiveError::new(415, "unsupported_media_type", Reason::MediaType, detail)
 }
 
@@ -108,12 +108,12 @@ mod tests {
         let mut headers = HeaderMap::new();
         assert_eq!(check_type(&headers).unwrap_err().status, 415);
         headers.append(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        assert_eq!(check_type(&headers).unwrap(), Media::Json);
+        assert_eq!(check_type(&headers).unwrap(), ContentType::Json);
         let mut plain = HeaderMap::new();
         let text = HeaderValue::from_static("text/plain; charset=UTF-8");
         plain.append(header::CONTENT_TYPE, text);
-        assert_eq!(check_type(&plain).unwrap(), Media::PlainText);
-        assert_eq!(only_json(Media::PlainText).unwrap_err().status, 415);
+        assert_eq!(check_type(&plain).unwrap(), ContentType::PlainText);
+        assert_eq!(require_json(ContentType::PlainText).unwrap_err().status, 415);
         for packing in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
             let mut packed = headers.clone();
             packed.append(header::CONTENT_ENCODING, packing.parse().unwrap());

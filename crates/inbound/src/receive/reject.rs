@@ -5,18 +5,18 @@ use gancho_domain::Time;
 
 use super::preconditions;
 use crate::{
-    Inbound, ReceivedRequest, Verb,
+    Inbound, ReceivedRequest, RequestMethod,
     outcome::{Outcome, Reason, ReceiveError, Reply},
     registry::PreparedSource,
 };
 
 /// Why a request ends early.
-pub(super) enum Interrupt {
+pub(super) enum EarlyReply {
     Reply(Reply),
     Rejected(ReceiveError),
 }
 
-impl From<ReceiveError> for Interrupt {
+impl From<ReceiveError> for EarlyReply {
     fn from(error: ReceiveError) -> Self {
         Self::Rejected(error)
     }
@@ -26,19 +26,19 @@ impl Inbound {
     /// Counts the outcome. A rejection is also recorded for the operator, under its source if that is known.
     pub(super) fn stop(
         &self,
-        stop: Interrupt,
+        stop: EarlyReply,
         source: Option<&PreparedSource>,
         request: &ReceivedRequest,
         now: Time,
     ) -> Outcome {
         let error = match stop {
-            Interrupt::Reply(reply) => {
-                self.counters.greeted();
+            EarlyReply::Reply(reply) => {
+                self.counters.count_greeting();
                 return Outcome::Reply(reply);
             }
-            Interrupt::Rejected(error) => error,
+            EarlyReply::Rejected(error) => error,
         };
-        self.counters.denied(error.reason);
+        self.counters.count_denial(error.reason);
         let note = error.note.as_deref().map(str::to_owned);
         let detail = note.or_else(|| match error.reason {
             Reason::BadJson | Reason::MalformedTimestamp => Some(error.detail.to_string()),
@@ -51,11 +51,11 @@ impl Inbound {
 
     /// Counts a request whose body was refused before it was read. It is not recorded.
     pub fn refused_unread(&self) {
-        self.counters.denied(Reason::TooLarge);
+        self.counters.count_denial(Reason::TooLarge);
     }
 
     pub(super) fn unknown(&self, request: &ReceivedRequest, now: Time) -> ReceiveError {
-        if request.verb == Verb::Get {
+        if request.verb == RequestMethod::Get {
             return ReceiveError::unproven(Reason::UnknownPartner);
         }
         match preconditions::check_type(&request.headers) {

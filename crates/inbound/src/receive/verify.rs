@@ -108,7 +108,8 @@ impl RequestVerifier {
                 first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
             }
             ProofKeys::Sns(topics) => {
-                let sns = self.sns.as_ref().ok_or_else(|| sns::not_here(topics, &request.body))?;
+                let sns =
+                    self.sns.as_ref().ok_or_else(|| sns::unconfigured(topics, &request.body))?;
                 // Boxed, so that the futures of all other requests stay small.
                 let proving = Box::pin(sns.prove(topics, &request.body, now, tolerance));
                 let message = proving.await?;

@@ -79,10 +79,10 @@ impl PreparedKey {
 
 pub struct Target {
     pub id: EndpointId,
-    pub to: To,
+    pub to: TargetAddress,
 }
 
-pub enum To {
+pub enum TargetAddress {
     Url(Url),
     InternalSink(InternalTarget),
 }
@@ -103,10 +103,10 @@ impl PreparedSource {
         let pointer = source.event_id_pointer.as_deref().or(preset.event_id_pointer());
         let targets = source.targets.iter().map(|target| {
             let to = match InternalTarget::named(&target.url) {
-                Some(internal_target) => To::InternalSink(internal_target?),
-                None => {
-                    To::Url(target.url.parse().map_err(|error: url::ParseError| error.to_string())?)
-                }
+                Some(internal_target) => TargetAddress::InternalSink(internal_target?),
+                None => TargetAddress::Url(
+                    target.url.parse().map_err(|error: url::ParseError| error.to_string())?,
+                ),
             };
             Ok(Target { id: target.id, to })
         });

@@ -118,20 +118,20 @@ impl Certificates {
         is_free
     }
 
-    fn turn<'a>(&'a self, url: &'a str) -> Turn<'a> {
+    fn turn<'a>(&'a self, url: &'a str) -> FetchSlot<'a> {
         let lock = self.turns.lock().entry(url.into()).or_default().clone();
-        Turn { of: self, url, lock }
+        FetchSlot { of: self, url, lock }
     }
 }
 
 /// A place in the queue for a URL. The last one to leave removes the queue.
-struct Turn<'a> {
+struct FetchSlot<'a> {
     of: &'a Certificates,
     url: &'a str,
     lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FetchSlot<'_> {
     fn drop(&mut self) {
         let mut turns = self.of.turns.lock();
         // One reference is the map's, the other is this one.

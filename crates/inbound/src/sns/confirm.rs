@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gancho_domain::{Rate, Time};
 
-use super::{Sns, VerifiedSnsMessage, away, message::Kind, refused};
+use super::{Sns, VerifiedSnsMessage, message::MessageType, refused, verification_unavailable};
 use crate::{
     Partner,
     outcome::{Reason, ReceiveError, Reply},
@@ -28,9 +28,11 @@ impl Sns {
         now: Time,
     ) -> Option<Result<Reply, ReceiveError>> {
         match message.kind {
-            Kind::Notification => None,
-            Kind::SubscriptionConfirmation => Some(self.confirm(message, partner, now).await),
-            Kind::UnsubscribeConfirmation => {
+            MessageType::Notification => None,
+            MessageType::SubscriptionConfirmation => {
+                Some(self.confirm(message, partner, now).await)
+            }
+            MessageType::UnsubscribeConfirmation => {
                 tracing::warn!(%partner, topic = message.topic, "SNS subscription ended");
                 Some(Ok(DONE))
             }
@@ -52,7 +54,7 @@ impl Sns {
             .map_err(|why| refused(Reason::Confirmation, format!("SubscribeURL: {why}")))?;
         if !self.may_confirm(now) {
             let why = "too many subscriptions confirmed in the last minute";
-            return Err(away(Reason::Confirmation, why));
+            return Err(verification_unavailable(Reason::Confirmation, why));
         }
         let why = match self.client.get(&url, DEADLINE, MAX_LENGTH).await.answer {
             Ok(answer) if (200..300).contains(&answer.status) => {
@@ -63,7 +65,10 @@ impl Sns {
             Err(none) => none.failure.reason().to_owned(),
         };
         tracing::warn!(%partner, topic, reason = why, "could not confirm an SNS subscription");
-        Err(away(Reason::Confirmation, format!("could not confirm the subscription: {why}")))
+        Err(verification_unavailable(
+            Reason::Confirmation,
+            format!("could not confirm the subscription: {why}"),
+        ))
     }
 
     fn may_confirm(&self, now: Time) -> bool {

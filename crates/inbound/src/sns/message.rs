@@ -8,7 +8,7 @@ use gancho_domain::Time;
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageType {
     Notification,
     SubscriptionConfirmation,
     UnsubscribeConfirmation,
@@ -23,7 +23,7 @@ pub enum Hash {
 
 #[derive(Debug)]
 pub struct Message {
-    pub kind: Kind,
+    pub kind: MessageType,
     pub hash: Hash,
     pub message_id: String,
     pub topic_arn: String,
@@ -70,12 +70,12 @@ impl Message {
             return Err("a field contains a line break or is too long");
         }
         let kind = match raw.r#type.as_str() {
-            "Notification" => Kind::Notification,
-            "SubscriptionConfirmation" => Kind::SubscriptionConfirmation,
-            "UnsubscribeConfirmation" => Kind::UnsubscribeConfirmation,
+            "Notification" => MessageType::Notification,
+            "SubscriptionConfirmation" => MessageType::SubscriptionConfirmation,
+            "UnsubscribeConfirmation" => MessageType::UnsubscribeConfirmation,
             _ => return Err("unknown SNS message type"),
         };
-        let is_greeting = kind != Kind::Notification;
+        let is_greeting = kind != MessageType::Notification;
         if is_greeting && (raw.token.is_none() || raw.subscribe_url.is_none()) {
             return Err("a subscription confirmation without a token and a URL");
         }
@@ -105,11 +105,11 @@ impl Message {
     /// Returns the signed text, in Amazon's order.
     pub fn base(&self) -> String {
         let kind = match self.kind {
-            Kind::Notification => "Notification",
-            Kind::SubscriptionConfirmation => "SubscriptionConfirmation",
-            Kind::UnsubscribeConfirmation => "UnsubscribeConfirmation",
+            MessageType::Notification => "Notification",
+            MessageType::SubscriptionConfirmation => "SubscriptionConfirmation",
+            MessageType::UnsubscribeConfirmation => "UnsubscribeConfirmation",
         };
-        let is_greeting = self.kind != Kind::Notification;
+        let is_greeting = self.kind != MessageType::Notification;
         let only_greeting = |value: &'_ Option<String>| value.clone().filter(|_| is_greeting);
         let subject = self.subject.clone().filter(|_| !is_greeting);
         let mut base = String::with_capacity(self.text.len() + 512);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gancho_domain::{FieldError, Time, span};
-use gancho_store::{Document, Expect};
+use gancho_store::{Document, Precondition};
 
 use super::{KeyDraft, MAX_KEYS, SourceError, SourceService, TRIES, seal};
 use crate::{
@@ -34,7 +34,7 @@ impl SourceService {
             return Err(SourceError::TooMany { max: MAX_KEYS });
         }
         // The new key is written before the old one gets an end, so that there is always a valid one.
-        self.write_key(partner, &key, Expect::Anything).await?;
+        self.write_key(partner, &key, Precondition::Anything).await?;
         if let Some(old) = &draft.replaces {
             self.end_key(partner, old, self.clock.now() + overlap).await?;
         }
@@ -76,7 +76,7 @@ impl SourceService {
             // An earlier end that was set before stays.
             let end = key.not_after().map_or(end, |set| set.min(end));
             key.set_window(key.not_before(), Some(end));
-            if self.write_key(partner, &key, Expect::Version(document.version)).await? {
+            if self.write_key(partner, &key, Precondition::Version(document.version)).await? {
                 return Ok(());
             }
         }
@@ -87,7 +87,7 @@ impl SourceService {
         &self,
         partner: &Partner,
         key: &SourceKey,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<bool, SourceError> {
         let name = document_key(partner, &key.key_id);
         let written = self.store.put_document(ON_KEYS, &name, body(key)?, expect).await?;

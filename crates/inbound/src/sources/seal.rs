@@ -1,7 +1,7 @@
 //! Encrypts a source's secrets, bound to the source, the column and the row.
 
 use data_encoding::BASE64;
-use gancho_vault::{KeyRing, Place, Secret};
+use gancho_vault::{KeyRing, Secret, SecretLocation};
 use gancho_wire::SecretEncoding;
 
 use crate::{Source, SourceKey, source::document_key};
@@ -32,9 +32,9 @@ fn seal(
     Ok(BASE64.encode(&sealed))
 }
 
-fn place<'a>(tenant: &'a [u8; 16], column: &'a str, row: &'a str) -> Place<'a> {
+fn place<'a>(tenant: &'a [u8; 16], column: &'a str, row: &'a str) -> SecretLocation<'a> {
     let table = if column == "secret" { "source_keys" } else { "sources" };
-    Place { tenant, table, column, row: row.as_bytes() }
+    SecretLocation { tenant, table, column, row: row.as_bytes() }
 }
 
 pub(crate) fn key_secret(

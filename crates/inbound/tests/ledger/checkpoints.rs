@@ -73,19 +73,19 @@ async fn any_node_knows_the_newest(stage: &Stage) {
         let settings = CheckpointSettings::new("gancho.test/ledger", elsewhere.path());
         Checkpointer::open(node.store.clone(), node.keys.clone(), clock, settings)
     };
-    assert_eq!(idle().standing().await.unwrap().newest, None);
+    assert_eq!(idle().status().await.unwrap().newest, None);
     let mut lines = 0;
     for more in [1, 1, 2, 7, 1, 13, 1, 40] {
         receive(stage, lines..lines + more).await;
         lines += more;
         let made = checkpointer.run_once(false).await.unwrap();
-        for standing in [idle().standing().await.unwrap(), checkpointer.standing().await.unwrap()] {
+        for standing in [idle().status().await.unwrap(), checkpointer.status().await.unwrap()] {
             assert_eq!((standing.size, &standing.newest), (u64::from(lines), &made));
         }
     }
-    let newest = idle().standing().await.unwrap().newest;
+    let newest = idle().status().await.unwrap().newest;
     receive(stage, lines..lines + 30).await;
-    let standing = idle().standing().await.unwrap();
+    let standing = idle().status().await.unwrap();
     assert_eq!((standing.size, standing.newest), (u64::from(lines) + 30, newest));
 }
 
@@ -130,7 +130,7 @@ async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
                 "{error}"
             );
         }
-        let newest = checkpointer.standing().await.unwrap().newest.unwrap();
+        let newest = checkpointer.status().await.unwrap().newest.unwrap();
         assert_eq!(newest.size, 2, "the last that was signed");
         assert_eq!(names(stage), before);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Clock;
 use gancho_inbound::{KeyDraft, Outcome, Reason, ReceivedRequest, SourceDraft};
-use gancho_wire::{Profile, Sending, SigningKey, new_key_pair, sign, sign_as_partner};
+use gancho_wire::{AttemptMetadata, Profile, SigningKey, new_key_pair, sign, sign_as_partner};
 
 use crate::stage::{SECRET, Spoil, Stage, core, mac, raw, request, signed};
 
@@ -86,7 +86,8 @@ async fn lists_and_doubles(stage: &Stage) {
     let now = stage.clock.now();
     let key = [SigningKey::for_profile(&profile, SECRET).unwrap()];
     let make = |id: &str| {
-        let sending = Sending { event_id: id, endpoint_id: "", event_type: "", at: now, retry: 0 };
+        let sending =
+            AttemptMetadata { event_id: id, endpoint_id: "", event_type: "", at: now, retry: 0 };
         let headers = sign(&profile, &sending, BODY.as_bytes(), &key).unwrap();
         headers
             .into_iter()

@@ -2,7 +2,7 @@
 
 use gancho_domain::{Clock, RateDraft, RetryDraft};
 use gancho_inbound::{Outcome, SourceDraft, SourceError};
-use gancho_store::{Collection, Expect};
+use gancho_store::{Collection, Precondition};
 use gancho_testkit::{
     http_request::{answering, arrived},
     wait_for,
@@ -146,7 +146,7 @@ async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
         stage
             .node
             .store
-            .put_document(collection, key, body, Expect::Nothing)
+            .put_document(collection, key, body, Precondition::Nothing)
             .await
             .unwrap()
             .unwrap();
@@ -199,7 +199,12 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
         stage.node.desk.delete(&name("acme")).await.unwrap();
         assert!(stage.node.store.documents(collection, None, 10).await.unwrap().is_empty());
         for (key, body) in left {
-            stage.node.store.put_document(collection, &key, body, Expect::Nothing).await.unwrap();
+            stage
+                .node
+                .store
+                .put_document(collection, &key, body, Precondition::Nothing)
+                .await
+                .unwrap();
         }
         let draft = SourceDraft { target_url: Some(url(&core)), ..draft("acme") };
         stage.node.desk.create(draft).await.unwrap();
@@ -212,7 +217,7 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
         stage
             .node
             .store
-            .put_document(collection, &document.key, document.body, Expect::Nothing)
+            .put_document(collection, &document.key, document.body, Precondition::Nothing)
             .await
             .unwrap();
     }

@@ -2,7 +2,7 @@
 
 use data_encoding::HEXLOWER;
 use gancho_domain::Clock;
-use gancho_inbound::{Outcome, Reason, ReceivedRequest, SourceDraft, Verb};
+use gancho_inbound::{Outcome, Reason, ReceivedRequest, RequestMethod, SourceDraft};
 
 use crate::stage::{SECRET, Spoil, Stage, core, mac, raw, request};
 
@@ -24,7 +24,7 @@ async fn reply(stage: &Stage, request: &ReceivedRequest) -> (String, &'static st
     }
 }
 
-fn query(verb: Verb, query: &str) -> ReceivedRequest {
+fn query(verb: RequestMethod, query: &str) -> ReceivedRequest {
     ReceivedRequest { verb, query: Some(query.to_owned()), ..request("acme", "") }
 }
 
@@ -52,7 +52,7 @@ async fn meta(stage: &Stage) {
     source(stage, "\"meta\"").await;
     let asked =
         "hub.mode=subscribe&hub.challenge=115%3C8201444&hub.verify_token=the+token+we+agreed+on";
-    let (body, content_type) = reply(stage, &query(Verb::Get, asked)).await;
+    let (body, content_type) = reply(stage, &query(RequestMethod::Get, asked)).await;
     assert_eq!((body.as_str(), content_type), ("115<8201444", "text/plain; charset=utf-8"));
     for invalid in [
         "",
@@ -62,7 +62,7 @@ async fn meta(stage: &Stage) {
         "hub.mode=subscribe&hub.verify_token=the+token+we+agreed+on",
         "hub.mode=subscribe&hub.challenge=a%0d%0ab&hub.verify_token=the+token+we+agreed+on",
     ] {
-        let denied = stage.denied(&query(Verb::Get, invalid)).await;
+        let denied = stage.denied(&query(RequestMethod::Get, invalid)).await;
         assert_eq!((denied.status, denied.reason), (403, Reason::Handshake), "{invalid}");
     }
     let body = "{}";
@@ -72,14 +72,14 @@ async fn meta(stage: &Stage) {
 
 async fn microsoft(stage: &Stage) {
     source(stage, "\"microsoft\"").await;
-    let asked = query(Verb::Post, "validationToken=Validation%3a+Testing+client&x=1");
+    let asked = query(RequestMethod::Post, "validationToken=Validation%3a+Testing+client&x=1");
     let (body, content_type) = reply(stage, &asked.without("content-type")).await;
     assert_eq!(
         (body.as_str(), content_type),
         ("Validation: Testing client", "text/plain; charset=utf-8")
     );
     let long = format!("validationToken={}", "a".repeat(2_049));
-    assert_eq!(stage.denied(&query(Verb::Post, &long)).await.status, 403);
+    assert_eq!(stage.denied(&query(RequestMethod::Post, &long)).await.status, 403);
     let notified = |state: &str| {
         request(
             "acme",
@@ -103,10 +103,10 @@ async fn the_others_are_silent(stage: &Stage) {
     source(stage, "\"partner\"").await;
     for asked in [
         query(
-            Verb::Get,
+            RequestMethod::Get,
             "hub.mode=subscribe&hub.challenge=1&hub.verify_token=the+token+we+agreed+on",
         ),
-        query(Verb::Get, "").to("nobody"),
+        query(RequestMethod::Get, "").to("nobody"),
     ] {
         assert_eq!(stage.denied(&asked).await.status, 403);
     }
@@ -115,13 +115,13 @@ async fn the_others_are_silent(stage: &Stage) {
 /// faults.md 32: the answer to Microsoft's handshake does not reveal which partners use Microsoft. It is not
 /// stored, and no request with a body is taken for one.
 async fn a_validation_is_answered_for_everyone(stage: &Stage) {
-    let asked = query(Verb::Post, "validationToken=abc%26d").without("content-type");
+    let asked = query(RequestMethod::Post, "validationToken=abc%26d").without("content-type");
     let expected = ("abc&d".to_owned(), "text/plain; charset=utf-8");
     assert_eq!(reply(stage, &asked.clone().to("nobody")).await, expected);
     for preset in ["\"partner\"", "\"microsoft\"", "\"slack\"", "\"meta\"", "\"github\""] {
         source(stage, preset).await;
         assert_eq!(reply(stage, &asked).await, expected, "{preset}");
-        let invalid = query(Verb::Post, "validationToken=a%0ab");
+        let invalid = query(RequestMethod::Post, "validationToken=a%0ab");
         let known = stage.denied(&invalid).await;
         let unknown = stage.denied(&invalid.clone().to("nobody")).await;
         assert_eq!((known.status, &known.detail), (unknown.status, &unknown.detail), "{preset}");

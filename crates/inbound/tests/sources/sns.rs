@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use gancho_domain::Clock;
 use gancho_inbound::{Outcome, Reason, ReceiptStatus, SourceDraft};
-use gancho_testkit::{http_request::arrived, sns::Signer, tls::Life};
+use gancho_testkit::{http_request::arrived, sns::Signer, tls::Validity};
 use serde_json::{Value, json};
 
 use self::amazon::{Amazon, posted};
@@ -96,7 +96,7 @@ async fn nothing_signed_can_be_changed(stage: &Stage) {
     amazon.refused(&confirm, Reason::SignatureMismatch).await;
     // Signed with another key, whose certificate is Amazon's too.
     let mut foreign = fine.clone();
-    Signer::new(Life::Now).unwrap().sign(&mut foreign, "2").unwrap();
+    Signer::new(Validity::Now).unwrap().sign(&mut foreign, "2").unwrap();
     amazon.refused(&foreign, Reason::SignatureMismatch).await;
     amazon.nothing_was_kept(stage).await;
     assert_eq!(amazon.subscriptions.accepted(), 0);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn reply(stage: Stage, code: u16, text: &str) -> (bool, &'static str) {
+fn reply(stage: SmtpStage, code: u16, text: &str) -> (bool, &'static str) {
     let ruling = classify(&TransportError::Reply { stage, code, text: text.into() });
     (ruling.may_pass, ruling.code.name())
 }
@@ -16,12 +16,12 @@ fn ses(status: u16, error: &str, text: &str) -> (bool, &'static str) {
 /// This holds for messages: a refusal before the message, such as SES's refusals of our access, is temporary.
 #[test]
 fn every_reply() {
-    for stage in [Stage::Hello, Stage::Sender, Stage::Recipient, Stage::Content] {
+    for stage in [SmtpStage::Hello, SmtpStage::Sender, SmtpStage::Recipient, SmtpStage::Content] {
         for code in 400..600 {
             let enhanced = format!("{}.1.1 text", code / 100);
             for text in ["", "text", &enhanced, "5.7.1 text", "nonsense.1.1", "4.2.2"] {
                 let ruling = classify(&TransportError::Reply { stage, code, text: text.into() });
-                let is_access = stage == Stage::Hello && code >= 500;
+                let is_access = stage == SmtpStage::Hello && code >= 500;
                 assert_eq!(ruling.may_pass, code < 500 || is_access, "{code} {text}");
                 assert!(!is_access || ruling.at_fault && ruling.code == FailureCode::InternalError);
                 assert_eq!(ruling.error, Some(code.to_string()));
@@ -34,7 +34,7 @@ fn every_reply() {
 
 #[test]
 fn replies_by_what_they_are_about() {
-    use Stage::{Content, Hello, Recipient, Sender};
+    use SmtpStage::{Content, Hello, Recipient, Sender};
     let table = [
         (Hello, 421, "4.3.2 Service not available", "SES_ERROR"),
         (Hello, 421, "Service not available", "SES_ERROR"),
@@ -112,7 +112,7 @@ fn no_answer_may_pass_and_what_is_unfit_may_not() {
 #[test]
 fn addresses_are_masked_and_words_are_the_contracts() {
     let text = "5.1.1 <joao@example.com>: Recipient address rejected".into();
-    let cause = TransportError::Reply { stage: Stage::Recipient, code: 550, text };
+    let cause = TransportError::Reply { stage: SmtpStage::Recipient, code: 550, text };
     let ruling = classify(&cause);
     assert_eq!(ruling.reason, "SMTP 550: 5.1.1 <j***@e***le.com>: Recipient address rejected");
     for word in FailureCode::ALL {

@@ -2,19 +2,19 @@
 
 use data_encoding::BASE64;
 use gancho_egress::shortage::{is_shortage, lacks_sockets};
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 use zeroize::Zeroizing;
 
 use super::{
-    SmtpSettings, TlsUse, tls,
-    wire::{Duplex, Reply, Wire},
+    SmtpSettings, TlsMode, tls,
+    wire::{Duplex, Reply, SmtpStream},
 };
-use crate::transport::{Acceptance, OutgoingMessage, Stage, TransportError};
+use crate::transport::{Acceptance, OutgoingMessage, SmtpStage, TransportError};
 
 pub(super) struct SmtpSession {
-    wire: Wire<dyn Duplex>,
+    wire: SmtpStream<dyn Duplex>,
     offers: Capabilities,
     letters: u32,
     /// The last message was refused halfway, so the transaction must be reset.
@@ -64,14 +64,14 @@ impl SmtpSession {
         let server = &settings.server;
         let stream = connect(settings).await?;
         let mut session = match (server.tls, connector) {
-            (TlsUse::Wrapped, Some(connector)) => {
+            (TlsMode::Wrapped, Some(connector)) => {
                 let stream = tls::secure(connector, &server.host, stream).await?;
-                Self::greeted(Wire::secured(stream), &server.hello).await?
+                Self::greeted(SmtpStream::secured(stream), &server.hello).await?
             }
-            (TlsUse::Required | TlsUse::Opportunistic, Some(connector)) => {
+            (TlsMode::Required | TlsMode::Opportunistic, Some(connector)) => {
                 Self::upgraded(settings, connector, stream).await?
             }
-            (_, _) => Self::greeted(Wire::plain(stream).boxed(), &server.hello).await?,
+            (_, _) => Self::greeted(SmtpStream::plain(stream).boxed(), &server.hello).await?,
         };
         if let Some(user) = &server.user {
             session.authenticate(user, &server.password).await?;
@@ -79,10 +79,13 @@ impl SmtpSession {
         Ok(session)
     }
 
-    async fn greeted(mut wire: Wire<dyn Duplex>, hello: &str) -> Result<Self, TransportError> {
-        due(wire.hear().await?, READY, Stage::Hello)?;
-        wire.say(format!("EHLO {hello}\r\n").as_bytes()).await?;
-        let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
+    async fn greeted(
+        mut wire: SmtpStream<dyn Duplex>,
+        hello: &str,
+    ) -> Result<Self, TransportError> {
+        due(wire.read_reply().await?, READY, SmtpStage::Hello)?;
+        wire.send(format!("EHLO {hello}\r\n").as_bytes()).await?;
+        let offers = Capabilities::of(&due(wire.read_reply().await?, DONE, SmtpStage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
     }
 
@@ -93,24 +96,24 @@ impl SmtpSession {
     ) -> Result<Self, TransportError> {
         let server = &settings.server;
         let hello = format!("EHLO {}\r\n", server.hello);
-        let mut wire = Wire::plain(stream);
-        due(wire.hear().await?, READY, Stage::Hello)?;
-        wire.say(hello.as_bytes()).await?;
-        let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
+        let mut wire = SmtpStream::plain(stream);
+        due(wire.read_reply().await?, READY, SmtpStage::Hello)?;
+        wire.send(hello.as_bytes()).await?;
+        let offers = Capabilities::of(&due(wire.read_reply().await?, DONE, SmtpStage::Hello)?);
         if !offers.starttls {
-            if server.tls == TlsUse::Required || server.user.is_some() {
+            if server.tls == TlsMode::Required || server.user.is_some() {
                 let text = "the mail server does not offer STARTTLS, and TLS is required: enable TLS on the server, or set tls=none in its URL";
                 return Err(TransportError::NoResponse { text: text.into() });
             }
             return Ok(Self { wire: wire.boxed(), offers, letters: 0, needs_reset: false });
         }
-        wire.say(b"STARTTLS\r\n").await?;
-        due(wire.hear().await?, READY, Stage::Hello)?;
+        wire.send(b"STARTTLS\r\n").await?;
+        due(wire.read_reply().await?, READY, SmtpStage::Hello)?;
         let stream = tls::secure(connector, &server.host, wire.into_stream()?).await?;
-        let mut wire = Wire::secured(stream);
+        let mut wire = SmtpStream::secured(stream);
         // Capabilities sent in the clear are not trusted: EHLO is repeated.
-        wire.say(hello.as_bytes()).await?;
-        let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
+        wire.send(hello.as_bytes()).await?;
+        let offers = Capabilities::of(&due(wire.read_reply().await?, DONE, SmtpStage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
     }
 
@@ -118,12 +121,12 @@ impl SmtpSession {
         if self.offers.has_auth("PLAIN") {
             let both = Zeroizing::new(format!("\0{user}\0{password}"));
             let line = Zeroizing::new(format!("AUTH PLAIN {}\r\n", BASE64.encode(both.as_bytes())));
-            self.ask(&line, KNOWN, Stage::Hello).await?;
+            self.ask(&line, KNOWN, SmtpStage::Hello).await?;
         } else if self.offers.has_auth("LOGIN") {
-            self.ask("AUTH LOGIN\r\n", GO_ON, Stage::Hello).await?;
+            self.ask("AUTH LOGIN\r\n", GO_ON, SmtpStage::Hello).await?;
             for (word, answer) in [(user, GO_ON), (password, KNOWN)] {
                 let line = Zeroizing::new(format!("{}\r\n", BASE64.encode(word.as_bytes())));
-                self.ask(&line, answer, Stage::Hello).await?;
+                self.ask(&line, answer, SmtpStage::Hello).await?;
             }
         } else {
             let text = "the mail server supports neither AUTH PLAIN nor AUTH LOGIN";
@@ -137,14 +140,14 @@ impl SmtpSession {
     }
 
     pub async fn quit(&mut self) -> Result<(), TransportError> {
-        self.wire.say(b"QUIT\r\n").await?;
-        self.wire.hear().await.map(|_| ())
+        self.wire.send(b"QUIT\r\n").await?;
+        self.wire.read_reply().await.map(|_| ())
     }
 
     pub async fn send(
         &mut self,
         letter: &OutgoingMessage,
-        cut: &Cut,
+        preemption: &Preemption,
     ) -> Result<Acceptance, SmtpError> {
         let is_kept = self.letters > 0;
         self.letters += 1;
@@ -167,18 +170,18 @@ impl SmtpSession {
             let can_go_on = matches!(cause, TransportError::Reply { .. });
             return Err(error(cause, can_go_on, false));
         }
-        if !cut.seal() {
+        if !preemption.seal() {
             return Err(error(TransportError::CutShort, false, false));
         }
-        let said = match self.wire.say(&stuffed(raw)).await {
-            Ok(()) => self.wire.hear().await,
+        let said = match self.wire.send(&stuffed(raw)).await {
+            Ok(()) => self.wire.read_reply().await,
             Err(cause) => Err(cause),
         };
         let said = said.map_err(|cause| error(cause, false, true))?;
         // A 421 also counts as the reply to this message: it is not sent at once on the next connection.
         let can_go_on = said.is_refusal();
         let reply =
-            due(said, DONE, Stage::Content).map_err(|cause| error(cause, can_go_on, true))?;
+            due(said, DONE, SmtpStage::Content).map_err(|cause| error(cause, can_go_on, true))?;
         Ok(Acceptance {
             message_id: letter.message_id.clone(),
             status: reply.code,
@@ -189,7 +192,7 @@ impl SmtpSession {
     /// Sends the envelope and DATA, pipelined if the server supports it, otherwise one by one.
     async fn introduce(&mut self, letter: &OutgoingMessage) -> Result<(), TransportError> {
         if std::mem::take(&mut self.needs_reset) {
-            self.ask("RSET\r\n", DONE, Stage::Sender).await?;
+            self.ask("RSET\r\n", DONE, SmtpStage::Sender).await?;
         }
         let size = if self.offers.takes_size {
             format!(" SIZE={}", letter.raw.len())
@@ -199,37 +202,42 @@ impl SmtpSession {
         let from = format!("MAIL FROM:<{}>{size}\r\n", letter.from.address());
         let to = format!("RCPT TO:<{}>\r\n", letter.to.address());
         if !self.offers.pipelining {
-            self.ask(&from, DONE, Stage::Sender).await?;
-            self.ask(&to, DONE, Stage::Recipient).await?;
-            return self.ask("DATA\r\n", SEND, Stage::Content).await;
+            self.ask(&from, DONE, SmtpStage::Sender).await?;
+            self.ask(&to, DONE, SmtpStage::Recipient).await?;
+            return self.ask("DATA\r\n", SEND, SmtpStage::Content).await;
         }
-        self.wire.say(format!("{from}{to}DATA\r\n").as_bytes()).await?;
-        let from = self.wire.hear().await?;
+        self.wire.send(format!("{from}{to}DATA\r\n").as_bytes()).await?;
+        let from = self.wire.read_reply().await?;
         // After 421 the server closes the connection.
         if from.code == 421 {
-            return due(from, DONE, Stage::Sender).map(|_| ());
+            return due(from, DONE, SmtpStage::Sender).map(|_| ());
         }
-        let to = self.wire.hear().await?;
+        let to = self.wire.read_reply().await?;
         if to.code == 421 {
-            return due(to, DONE, Stage::Recipient).map(|_| ());
+            return due(to, DONE, SmtpStage::Recipient).map(|_| ());
         }
-        let data = due(self.wire.hear().await?, SEND, Stage::Content);
+        let data = due(self.wire.read_reply().await?, SEND, SmtpStage::Content);
         if let Err(invalid @ TransportError::NoResponse { .. }) = data {
             return Err(invalid);
         }
-        let envelope = due(from, DONE, Stage::Sender).and(due(to, DONE, Stage::Recipient));
+        let envelope = due(from, DONE, SmtpStage::Sender).and(due(to, DONE, SmtpStage::Recipient));
         if let (Err(TransportError::Reply { .. }), Ok(_)) = (&envelope, &data) {
             // The server waits for data without a recipient: it gets an empty message, and its reply is
             // ignored.
-            self.wire.say(b".\r\n").await?;
-            self.wire.hear().await?;
+            self.wire.send(b".\r\n").await?;
+            self.wire.read_reply().await?;
         }
         envelope.and(data).map(|_| ())
     }
 
-    async fn ask(&mut self, line: &str, answer: Codes, stage: Stage) -> Result<(), TransportError> {
-        self.wire.say(line.as_bytes()).await?;
-        due(self.wire.hear().await?, answer, stage).map(|_| ())
+    async fn ask(
+        &mut self,
+        line: &str,
+        answer: Codes,
+        stage: SmtpStage,
+    ) -> Result<(), TransportError> {
+        self.wire.send(line.as_bytes()).await?;
+        due(self.wire.read_reply().await?, answer, stage).map(|_| ())
     }
 }
 
@@ -269,7 +277,7 @@ const SEND: Codes = &[354];
 
 /// Checks that a reply is expected. A refusal is about the message or our access; after any other reply the
 /// session is out of step and unusable.
-fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, TransportError> {
+fn due(reply: Reply, answer: Codes, stage: SmtpStage) -> Result<Reply, TransportError> {
     if answer.contains(&reply.code) {
         return Ok(reply);
     }
@@ -346,7 +354,7 @@ mod tests {
         for answer in [READY, KNOWN, DONE, GO_ON, SEND] {
             for code in 200..600 {
                 let reply = Reply { code, lines: vec!["text".into()] };
-                match due(reply, answer, Stage::Content) {
+                match due(reply, answer, SmtpStage::Content) {
                     Ok(_) => assert!(answer.contains(&code)),
                     Err(TransportError::Reply { code: told, .. }) => {
                         assert!(told == code && code >= 400);

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 pub struct SmtpServer {
     pub host: String,
     pub port: u16,
-    pub tls: TlsUse,
+    pub tls: TlsMode,
     pub user: Option<String>,
     pub password: Zeroizing<String>,
     /// The name sent with EHLO.
@@ -19,7 +19,7 @@ pub struct SmtpServer {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TlsUse {
+pub enum TlsMode {
     /// TLS from the first byte (`smtps`).
     Wrapped,
     /// STARTTLS is required.
@@ -50,8 +50,8 @@ impl FromStr for SmtpServer {
         let bad = |why: &str| SmtpUrlError(why.to_owned());
         let url = Url::parse(text).map_err(|error| SmtpUrlError(format!("is invalid: {error}")))?;
         let (mut tls, port) = match url.scheme() {
-            "smtp" => (TlsUse::Required, 587),
-            "smtps" => (TlsUse::Wrapped, 465),
+            "smtp" => (TlsMode::Required, 587),
+            "smtps" => (TlsMode::Wrapped, 465),
             _ => return Err(bad("starts with neither smtp:// nor smtps://")),
         };
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(bad("has no host"))?;
@@ -61,9 +61,9 @@ impl FromStr for SmtpServer {
         let mut hello = None;
         for (name, value) in url.query_pairs() {
             match (&*name, &*value) {
-                ("tls", "required") if tls != TlsUse::Wrapped => tls = TlsUse::Required,
-                ("tls", "opportunistic") if tls != TlsUse::Wrapped => tls = TlsUse::Opportunistic,
-                ("tls", "none") if tls != TlsUse::Wrapped => tls = TlsUse::None,
+                ("tls", "required") if tls != TlsMode::Wrapped => tls = TlsMode::Required,
+                ("tls", "opportunistic") if tls != TlsMode::Wrapped => tls = TlsMode::Opportunistic,
+                ("tls", "none") if tls != TlsMode::Wrapped => tls = TlsMode::None,
                 ("tls", _) => {
                     return Err(bad(
                         "has a `tls` other than required, opportunistic or none, or with smtps",
@@ -124,16 +124,16 @@ mod tests {
     #[test]
     fn what_it_says() {
         for (text, host, port, tls, user, password) in [
-            ("smtp://mail.example.com", "mail.example.com", 587, TlsUse::Required, None, ""),
-            ("smtps://a:b@h", "h", 465, TlsUse::Wrapped, Some("a"), "b"),
-            ("smtp://h:25?tls=none", "h", 25, TlsUse::None, None, ""),
-            ("smtp://h?tls=opportunistic", "h", 587, TlsUse::Opportunistic, None, ""),
-            ("smtp://[::1]:2525?tls=none", "::1", 2525, TlsUse::None, None, ""),
+            ("smtp://mail.example.com", "mail.example.com", 587, TlsMode::Required, None, ""),
+            ("smtps://a:b@h", "h", 465, TlsMode::Wrapped, Some("a"), "b"),
+            ("smtp://h:25?tls=none", "h", 25, TlsMode::None, None, ""),
+            ("smtp://h?tls=opportunistic", "h", 587, TlsMode::Opportunistic, None, ""),
+            ("smtp://[::1]:2525?tls=none", "::1", 2525, TlsMode::None, None, ""),
             (
                 "smtp://me%40example.com:p%3A%2f%25w@h/",
                 "h",
                 587,
-                TlsUse::Required,
+                TlsMode::Required,
                 Some("me@example.com"),
                 "p:/%w",
             ),

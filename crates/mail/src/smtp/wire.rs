@@ -18,7 +18,7 @@ pub(super) trait Duplex: AsyncRead + AsyncWrite + Send {}
 impl Duplex for TcpStream {}
 impl Duplex for TlsStream<TcpStream> {}
 
-pub(super) struct Wire<S: ?Sized> {
+pub(super) struct SmtpStream<S: ?Sized> {
     unread: BytesMut,
     stream: Pin<Box<S>>,
 }
@@ -49,7 +49,7 @@ impl Reply {
     }
 }
 
-impl Wire<TcpStream> {
+impl SmtpStream<TcpStream> {
     pub fn plain(stream: TcpStream) -> Self {
         Self { unread: BytesMut::new(), stream: Box::pin(stream) }
     }
@@ -64,25 +64,25 @@ impl Wire<TcpStream> {
         Ok(*Pin::into_inner(self.stream))
     }
 
-    pub fn boxed(self) -> Wire<dyn Duplex> {
-        Wire { unread: self.unread, stream: self.stream }
+    pub fn boxed(self) -> SmtpStream<dyn Duplex> {
+        SmtpStream { unread: self.unread, stream: self.stream }
     }
 }
 
-impl Wire<dyn Duplex> {
+impl SmtpStream<dyn Duplex> {
     pub fn secured(stream: TlsStream<TcpStream>) -> Self {
         Self { unread: BytesMut::new(), stream: Box::pin(stream) }
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
-    pub async fn say(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
+impl<S: AsyncRead + AsyncWrite + Send + ?Sized> SmtpStream<S> {
+    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
         self.stream.write_all(bytes).await.map_err(|error| lost(&error))?;
         self.stream.flush().await.map_err(|error| lost(&error))
     }
 
     /// Reads a reply, which may have several lines.
-    pub async fn hear(&mut self) -> Result<Reply, TransportError> {
+    pub async fn read_reply(&mut self) -> Result<Reply, TransportError> {
         let mut reply = Reply { code: 0, lines: Vec::new() };
         loop {
             let line = self.line().await?;
@@ -131,11 +131,11 @@ fn parse(line: &[u8]) -> Option<(u16, bool, String)> {
         Some((b'-', text)) => (false, text),
         Some(_) => return None,
     };
-    (200..600).contains(&code).then(|| (code, is_last, shown(text)))
+    (200..600).contains(&code).then(|| (code, is_last, sanitized(text)))
 }
 
 /// Returns the server's text without control characters.
-fn shown(text: &[u8]) -> String {
+fn sanitized(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().filter(|letter| !letter.is_control()).collect()
 }
 

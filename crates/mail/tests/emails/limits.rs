@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::{EmailId, Rate};
-use gancho_engine::{Cut, LaneSetup};
+use gancho_engine::{LaneSetup, Preemption};
 use gancho_mail::{
     Acceptance, EmailStatus, OutgoingMessage, TenantLimits, Transport, TransportError,
     limits::TenantLimit,
@@ -47,7 +47,11 @@ impl Transport for Guarded {
         "gate"
     }
 
-    async fn send(&self, letter: &OutgoingMessage, _: &Cut) -> Result<Acceptance, TransportError> {
+    async fn send(
+        &self,
+        letter: &OutgoingMessage,
+        _: &Preemption,
+    ) -> Result<Acceptance, TransportError> {
         let gate = &self.0;
         let inside = gate.inside.fetch_add(1, Ordering::SeqCst) + 1;
         gate.max.fetch_max(inside, Ordering::SeqCst);

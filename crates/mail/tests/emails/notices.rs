@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gancho_domain::{Lane, Next, RetryPlan, SystemClock, Verdict};
-use gancho_engine::{AttemptResult, Carrier, Cut};
+use gancho_domain::{Lane, NextStep, RetryPlan, SystemClock, Verdict};
+use gancho_engine::{AttemptResult, Carrier, Preemption};
 use gancho_mail::{
     Acceptance, EmailStatus, MailCarrier, OutgoingMessage, Sink, SuppressionReason, TenantLimits,
     Transport, TransportError,
@@ -26,7 +26,11 @@ impl Transport for SlowPost {
         "slow"
     }
 
-    async fn send(&self, letter: &OutgoingMessage, _: &Cut) -> Result<Acceptance, TransportError> {
+    async fn send(
+        &self,
+        letter: &OutgoingMessage,
+        _: &Preemption,
+    ) -> Result<Acceptance, TransportError> {
         // Sleeps like a slow server.
         tokio::time::sleep(Duration::from_millis(7)).await;
         if letter.to.to_string().starts_with("no") {
@@ -91,7 +95,7 @@ async fn nobody_is_left_out_by_a_cold_cache(on: StoreKind) {
         created_at: event.parcel.created_at,
     };
     let ring = stage.desk.ring.clone();
-    let next = Next::Delivered;
+    let next = NextStep::Delivered;
     for _ in 0..2 {
         // As in a process that has just started.
         let registry = Registry::new(stage.store.clone(), ring.clone(), Profile::built_in().into());

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::Clock;
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 use gancho_mail::{
     Acceptance, EmailStatus, FailureCode, OutgoingMessage, SmtpTransport, Transport, TransportError,
 };
@@ -147,13 +147,13 @@ impl Transport for Lacking {
     async fn send(
         &self,
         letter: &OutgoingMessage,
-        cut: &Cut,
+        preemption: &Preemption,
     ) -> Result<Acceptance, TransportError> {
         let take_one = |left: u32| left.checked_sub(1);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one).is_ok() {
             return Err(TransportError::Local { text: "too many open files".into() });
         }
-        self.server.send(letter, cut).await
+        self.server.send(letter, preemption).await
     }
 }
 

@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Endpoint, EndpointId, TenantId};
-use gancho_vault::{KeyRing, Place, Secret};
+use gancho_vault::{KeyRing, Secret, SecretLocation};
 
 /// Custom headers by name, as the tenant wrote it.
 pub type Headers = BTreeMap<String, String>;
 
 /// The row of an endpoint, to which ciphertexts are bound.
-pub struct SecretPlace {
+pub struct SecretRow {
     tenant: [u8; 16],
     endpoint: [u8; 16],
 }
 
-pub fn place(tenant: TenantId, endpoint: EndpointId) -> SecretPlace {
-    SecretPlace { tenant: tenant.bytes(), endpoint: endpoint.bytes() }
+pub fn place(tenant: TenantId, endpoint: EndpointId) -> SecretRow {
+    SecretRow { tenant: tenant.bytes(), endpoint: endpoint.bytes() }
 }
 
-impl SecretPlace {
+impl SecretRow {
     /// The place of the current secret and of rotated ones, which move without being decrypted.
-    pub fn as_place(&self) -> Place<'_> {
+    pub fn as_place(&self) -> SecretLocation<'_> {
         self.column("secret")
     }
 
-    pub fn headers(&self) -> Place<'_> {
+    pub fn headers(&self) -> SecretLocation<'_> {
         self.column("headers")
     }
 
-    fn column<'a>(&'a self, column: &'a str) -> Place<'a> {
-        Place { tenant: &self.tenant, table: "endpoints", column, row: &self.endpoint }
+    fn column<'a>(&'a self, column: &'a str) -> SecretLocation<'a> {
+        SecretLocation { tenant: &self.tenant, table: "endpoints", column, row: &self.endpoint }
     }
 }
 

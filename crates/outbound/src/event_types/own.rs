@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
 use gancho_schema::Schema;
-use gancho_store::{CollectionLimit, Expect, VERSIONED_KIND};
+use gancho_store::{CollectionLimit, Precondition, VERSIONED_KIND};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -45,7 +45,7 @@ pub(super) fn no_metadata() -> Box<RawValue> {
 }
 
 impl TypeDocument {
-    pub fn shown(self, name: &str, owner: Owner) -> EventTypeInfo {
+    pub fn into_info(self, name: &str, owner: Owner) -> EventTypeInfo {
         EventTypeInfo {
             name: name.to_owned(),
             description: self.description,
@@ -68,7 +68,7 @@ impl EventTypes {
         owner: impl Into<Owner>,
         new: NewEventType,
     ) -> Result<EventTypeInfo, EventTypeError> {
-        self.write(owner.into(), new, Expect::Nothing).await
+        self.write(owner.into(), new, Precondition::Nothing).await
     }
 
     /// Creates an event type, or replaces the one with that name.
@@ -77,14 +77,14 @@ impl EventTypes {
         owner: impl Into<Owner>,
         new: NewEventType,
     ) -> Result<EventTypeInfo, EventTypeError> {
-        self.write(owner.into(), new, Expect::Anything).await
+        self.write(owner.into(), new, Precondition::Anything).await
     }
 
     async fn write(
         &self,
         owner: Owner,
         new: NewEventType,
-        expect: Expect,
+        expect: Precondition,
     ) -> Result<EventTypeInfo, EventTypeError> {
         let checked = validate(&new).map_err(EventTypeError::Faulty)?;
         let place = owner.collection(KIND);
@@ -94,13 +94,13 @@ impl EventTypes {
         let body = Bytes::from(body);
         let put = self.store.put_document_within(place, &new.name, body, expect, LIMIT).await?;
         if put.is_none() {
-            let is_taken =
-                expect == Expect::Nothing && self.store.document(place, &new.name).await?.is_some();
+            let is_taken = expect == Precondition::Nothing
+                && self.store.document(place, &new.name).await?.is_some();
             let too_many = EventTypeError::TooMany { limit: LIMIT };
             return Err(if is_taken { EventTypeError::Taken } else { too_many });
         }
         self.type_cache.forget(owner);
-        Ok(checked.shown(&new.name, owner))
+        Ok(checked.into_info(&new.name, owner))
     }
 
     pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), EventTypeError> {

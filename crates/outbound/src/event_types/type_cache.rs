@@ -37,7 +37,7 @@ impl CompiledType {
                 |error| tracing::error!(key = document.key, %error, "stored event type is unreadable"),
             )
             .ok()?;
-        let shown = stored.shown(&document.key, owner);
+        let shown = stored.into_info(&document.key, owner);
         let compile = |schema: &serde_json::value::RawValue| {
             Schema::compile(schema.get()).map(Arc::new).map_err(|error| {
                 tracing::error!(key = document.key, %error, "stored schema is invalid; its events are refused with 503");
@@ -51,7 +51,7 @@ impl CompiledType {
 
 /// The event types of an owner.
 #[derive(Default)]
-struct Collection {
+struct OwnerEventTypes {
     /// The version in the store when the types were read.
     version: u64,
     types: HashMap<String, Arc<CompiledType>>,
@@ -59,13 +59,13 @@ struct Collection {
 
 pub(super) struct TypeCache {
     store: Arc<dyn Store>,
-    collections: ReadCache<Owner, Collection>,
+    collections: ReadCache<Owner, OwnerEventTypes>,
 }
 
 /// The event types of one tenant.
-pub(super) struct Types {
-    own: Arc<Collection>,
-    operators: Arc<Collection>,
+pub(super) struct TenantEventTypes {
+    own: Arc<OwnerEventTypes>,
+    operators: Arc<OwnerEventTypes>,
 }
 
 impl TypeCache {
@@ -73,8 +73,8 @@ impl TypeCache {
         Self { store, collections: ReadCache::new() }
     }
 
-    pub async fn of(&self, owner: impl Into<Owner>) -> Result<Types> {
-        Ok(Types {
+    pub async fn of(&self, owner: impl Into<Owner>) -> Result<TenantEventTypes> {
+        Ok(TenantEventTypes {
             own: self.collection(owner.into()).await?,
             operators: self.collection(Owner::Operator).await?,
         })
@@ -84,12 +84,16 @@ impl TypeCache {
         self.collections.forget(owner);
     }
 
-    async fn collection(&self, owner: Owner) -> Result<Arc<Collection>> {
+    async fn collection(&self, owner: Owner) -> Result<Arc<OwnerEventTypes>> {
         self.collections.get(owner, |before| self.read(owner, before)).await
     }
 
     /// Reads the types if they have changed, and compiles only what has changed.
-    async fn read(&self, owner: Owner, before: Option<Arc<Collection>>) -> Result<Arc<Collection>> {
+    async fn read(
+        &self,
+        owner: Owner,
+        before: Option<Arc<OwnerEventTypes>>,
+    ) -> Result<Arc<OwnerEventTypes>> {
         let place = owner.collection(KIND);
         // The version is read first, so that a change between the two reads is seen the next time.
         let version = self.store.collection_version(place).await?;
@@ -106,11 +110,11 @@ impl TypeCache {
                 same(document).or_else(|| CompiledType::read(document, owner).map(Arc::new))?;
             Some((document.key.clone(), one))
         });
-        Ok(Arc::new(Collection { version, types: each.collect() }))
+        Ok(Arc::new(OwnerEventTypes { version, types: each.collect() }))
     }
 }
 
-impl Types {
+impl TenantEventTypes {
     pub fn find(&self, name: &str) -> Option<Arc<CompiledType>> {
         let own = self.own.types.get(name).or_else(|| self.operators.types.get(name));
         own.or_else(|| catalog::get(name)).cloned()
@@ -128,7 +132,7 @@ impl Types {
 
 #[cfg(test)]
 mod tests {
-    use gancho_store::Expect;
+    use gancho_store::Precondition;
     use gancho_testkit::stores::{StoreKind, StorePlace};
 
     use super::*;
@@ -140,7 +144,10 @@ mod tests {
         let (cache, owner) = (TypeCache::new(store.clone()), Owner::Operator);
         let put = async |name: &str| {
             let body = Bytes::from_static(b"{\"description\":\"\",\"example\":1,\"schema\":null}");
-            store.put_document(owner.collection(KIND), name, body, Expect::Anything).await.unwrap();
+            store
+                .put_document(owner.collection(KIND), name, body, Precondition::Anything)
+                .await
+                .unwrap();
         };
         let read = async || {
             cache.forget(owner);

@@ -43,7 +43,7 @@ impl Notice {
             "is_digest": false,
             "tenant_id": job.tenant.to_string(),
             "webhook_id": job.target.to_string(),
-            "url": url.map(shown),
+            "url": url.map(without_query),
             "delivery_id": job.delivery.to_string(),
             "event_id": job.parcel.id.to_string(),
             "event_type": job.parcel.event_type,
@@ -69,7 +69,7 @@ impl Notice {
             "is_digest": true,
             "tenant_id": tenant.to_string(),
             "webhook_id": endpoint.to_string(),
-            "url": window.url.as_deref().map(shown),
+            "url": window.url.as_deref().map(without_query),
             "failed_deliveries": window.counted,
             "is_exact": window.is_exact(),
             "by_failure_code": window.by_code,
@@ -124,7 +124,7 @@ fn about(endpoint: &Endpoint, failure: Option<&Failure>) -> Value {
         "tenant_id": endpoint.tenant.to_string(),
         "webhook_id": endpoint.id.to_string(),
         "name": endpoint.name,
-        "url": shown(&endpoint.url),
+        "url": without_query(&endpoint.url),
         "failing_since": endpoint.health.failing_since.map(|time| time.to_string()),
         "last_failure_code": failure.map(|failure| failure.code().as_str()),
         "last_failure_reason": failure.map(Failure::reason),
@@ -133,7 +133,7 @@ fn about(endpoint: &Endpoint, failure: Option<&Failure>) -> Value {
 
 /// Returns the URL without its query, which may contain a token: notices go to other servers than the
 /// endpoint's own.
-fn shown(url: &str) -> String {
+fn without_query(url: &str) -> String {
     match url.split_once('?') {
         Some((place, _)) => format!("{place}?{MASK}"),
         None => url.to_owned(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gancho_domain::{EndpointId, EventId, TenantId, Time};
-use gancho_store::{Collection, Document, Expect, Result, Store, StoreError};
+use gancho_store::{Collection, Document, Precondition, Result, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ impl StoredDigests {
             once: window.once(endpoint),
             data,
         };
-        put(&*notifier.store, &self.key(endpoint), &digest, Expect::Anything).await?;
+        put(&*notifier.store, &self.key(endpoint), &digest, Precondition::Anything).await?;
         Ok(())
     }
 
@@ -106,7 +106,8 @@ impl StoredDigests {
         }
         // If several nodes try, one sends it; if that node dies, another does.
         digest.due_at_micros = now.micros();
-        let mine = put(store, &document.key, &digest, Expect::Version(document.version)).await?;
+        let mine =
+            put(store, &document.key, &digest, Precondition::Version(document.version)).await?;
         if mine.is_none() {
             return Ok(());
         }
@@ -132,7 +133,7 @@ async fn put(
     store: &dyn Store,
     key: &str,
     digest: &StoredDigest,
-    expect: Expect,
+    expect: Precondition,
 ) -> Result<Option<u64>> {
     let body = serde_json::to_vec(digest).map_err(|error| corrupt(&error))?;
     let until = Time::from_micros(digest.due_at_micros) + TTL;

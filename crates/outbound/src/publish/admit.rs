@@ -3,20 +3,20 @@
 use gancho_domain::{Tenant, TenantScope};
 use gancho_engine::NodeRole;
 
-use super::{Answer, NewEvent, PublishError, Publisher, stopped};
+use super::{NewEvent, PublishError, PublishResult, Publisher, stopped};
 use crate::{
     event_types::EventTypeError,
-    limits::{RateGrant, RateStanding},
+    limits::{RateGrant, RateLimitStatus},
 };
 
 /// The admitted events of a batch, and what is needed to merge their results with the refusals.
 pub(super) struct Admission {
     pub events: Vec<NewEvent>,
-    pub refusals: Refusals,
+    pub refusals: RefusedEvents,
 }
 
-pub(super) struct Refusals {
-    rate: Option<RateStanding>,
+pub(super) struct RefusedEvents {
+    rate: Option<RateLimitStatus>,
     /// The number of events in the batch.
     count: usize,
     /// The refused events by their position in the batch, in order.
@@ -47,7 +47,7 @@ impl Publisher {
         let is_refused = |place: usize| refused.binary_search_by_key(&place, |(at, _)| *at).is_ok();
         let mut place = 0..;
         events.retain(|_| !place.next().is_some_and(is_refused));
-        Admission { events, refusals: Refusals { rate: taken.standing, count, refused } }
+        Admission { events, refusals: RefusedEvents { rate: taken.standing, count, refused } }
     }
 
     async fn check_type(
@@ -74,9 +74,9 @@ impl Publisher {
     }
 }
 
-impl Refusals {
+impl RefusedEvents {
     /// Returns one result for each event of the batch, in order. `accepted` has one for each admitted event.
-    pub fn merge(self, mut accepted: Vec<Answer>) -> Vec<Answer> {
+    pub fn merge(self, mut accepted: Vec<PublishResult>) -> Vec<PublishResult> {
         for published in accepted.iter_mut().flatten() {
             published.rate = self.rate;
         }
@@ -93,7 +93,7 @@ impl Refusals {
     }
 }
 
-fn too_fast(taken: &RateGrant, rate: RateStanding) -> PublishError {
+fn too_fast(taken: &RateGrant, rate: RateLimitStatus) -> PublishError {
     PublishError::TooFast {
         retry_after: taken.retry_after,
         limit: rate.limit,

@@ -6,7 +6,7 @@ use gancho_domain::{Tenant, TenantScope, Time};
 use gancho_store::{PlanCharge, StoreError};
 use tracing::instrument;
 
-use super::{Answer, PublishError, Publisher};
+use super::{PublishError, PublishResult, Publisher};
 use crate::{PlanLimit, plans};
 
 /// The quota of events of a tenant in this month.
@@ -44,8 +44,14 @@ impl Publisher {
     }
 
     /// Refunds the events that were not accepted as new.
-    pub(super) async fn refund(&self, scope: TenantScope, charge: &Charge, answers: &[Answer]) {
-        let is_new = |answer: &&Answer| matches!(answer, Ok(published) if !published.is_repeat);
+    pub(super) async fn refund(
+        &self,
+        scope: TenantScope,
+        charge: &Charge,
+        answers: &[PublishResult],
+    ) {
+        let is_new =
+            |answer: &&PublishResult| matches!(answer, Ok(published) if !published.is_repeat);
         let unused = answers.len() - answers.iter().filter(is_new).count();
         if unused == 0 {
             return;
@@ -64,7 +70,7 @@ impl Charge {
     }
 
     /// Returns one result for each event of the batch. Events beyond the quota are refused.
-    pub fn fill(self, mut answers: Vec<Answer>) -> Vec<Answer> {
+    pub fn fill(self, mut answers: Vec<PublishResult>) -> Vec<PublishResult> {
         let Allowance { plan, limit } = self.allowance;
         let resets_at = Some(plans::resets_at(self.at));
         let reached = PlanLimit { plan, what: "events", limit, used: self.spent.used, resets_at };

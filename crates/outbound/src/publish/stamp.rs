@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use gancho_domain::{EventId, Kind, Parcel, TenantScope, Time};
+use gancho_domain::{EventId, Parcel, ParcelKind, TenantScope, Time};
 use gancho_store::{AcceptOutcome, IdempotencyKey, NewParcel, StoreError};
 use tracing::instrument;
 
-use super::{Answer, NewEvent, PublishError, Published, Publisher, REMEMBERED};
+use super::{AcceptedEvent, NewEvent, PublishError, PublishResult, Publisher, REMEMBERED};
 use crate::{
     fan_out::{Audience, fan_out},
     registry::Targets,
@@ -30,9 +30,9 @@ impl Publisher {
     pub(super) async fn answer(
         &self,
         scope: TenantScope,
-        published: Vec<Published>,
+        published: Vec<AcceptedEvent>,
         accepted: Vec<Result<AcceptOutcome, StoreError>>,
-    ) -> Vec<Answer> {
+    ) -> Vec<PublishResult> {
         let mut answers = Vec::with_capacity(published.len());
         for (published, accepted) in published.into_iter().zip(accepted) {
             answers.push(match accepted {
@@ -58,7 +58,7 @@ impl Publisher {
         let parcel = Arc::new(Parcel {
             id: event.intake_id.unwrap_or_else(|| self.ids.make()),
             tenant: scope.tenant(),
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: event.event_type.as_str().into(),
             subject: event.subject,
             external_id: event.external_id,
@@ -76,9 +76,9 @@ impl Publisher {
         NewParcel { parcel, once, ledger: None, deliveries }
     }
 
-    async fn repeat(&self, scope: TenantScope, first: EventId) -> Answer {
+    async fn repeat(&self, scope: TenantScope, first: EventId) -> PublishResult {
         let view = self.store.event(scope, first).await?;
-        Ok(Published {
+        Ok(AcceptedEvent {
             id: first,
             created_at: view.as_ref().map_or_else(|| first.time(), |view| view.parcel.created_at),
             deliveries: view.map_or(0, |view| view.deliveries.len()),
@@ -104,7 +104,7 @@ fn once(key: &str, event: &NewEvent, now: Time) -> IdempotencyKey {
     )
 }
 
-impl Published {
+impl AcceptedEvent {
     pub(super) fn of(new: &NewParcel) -> Self {
         Self {
             id: new.parcel.id,

@@ -8,7 +8,7 @@ use gancho_domain::{Lane, Status, Time};
 use gancho_store::{ListOrder, ReplayJob, Result, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{NewReplay, Replay, ReplayFilter, ReplayOf};
+use super::{NewReplay, Replay, ReplayFilter, ReplayItems};
 
 /// What the replay must send.
 #[derive(Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub(super) fn replay_of(job: &ReplayJob) -> Result<Replay> {
 
 impl StoredFilter {
     fn read(&self) -> Result<ReplayFilter> {
-        let of = [ReplayOf::Deliveries, ReplayOf::Events, ReplayOf::DeadLetters];
+        let of = [ReplayItems::Deliveries, ReplayItems::Events, ReplayItems::DeadLetters];
         Ok(ReplayFilter {
             of: of
                 .into_iter()
@@ -162,11 +162,11 @@ impl StoredFilter {
     }
 }
 
-const fn of_name(of: ReplayOf) -> &'static str {
+const fn of_name(of: ReplayItems) -> &'static str {
     match of {
-        ReplayOf::Deliveries => "deliveries",
-        ReplayOf::Events => "events",
-        ReplayOf::DeadLetters => "dead_letters",
+        ReplayItems::Deliveries => "deliveries",
+        ReplayItems::Events => "events",
+        ReplayItems::DeadLetters => "dead_letters",
     }
 }
 

@@ -5,7 +5,7 @@ use gancho_store::{
     DeadFilter, DeliveryFilter, DeliveryRow, EventFilter, EventRow, PageRequest, Result, Store,
 };
 
-use super::{Replay, ReplayFilter, ReplayOf};
+use super::{Replay, ReplayFilter, ReplayItems};
 use crate::Owner;
 
 const PAGE: usize = 1_000;
@@ -13,34 +13,34 @@ const PAGE: usize = 1_000;
 const MAX_COUNT: u64 = 100_000;
 
 /// The number of items that a replay finds.
-pub(super) struct Count {
+pub(super) struct ItemCount {
     pub sendable: u64,
     /// Dead letters whose endpoint was deleted or is disabled: they can only go to another one.
     pub unsendable: u64,
     pub is_exact: bool,
 }
 
-impl Count {
+impl ItemCount {
     fn of(sendable: u64, is_exact: bool) -> Self {
         Self { sendable, unsendable: 0, is_exact }
     }
 }
 
-pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<Count> {
+pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<ItemCount> {
     let Some(scope) = scope_of(owner, replay) else {
         let filter = dead_filter(owner, replay);
         let all = DeadFilter { only_sendable: false, ..filter.clone() };
         let (all, sendable) = (store.dead_stats(all).await?, store.dead_stats(filter).await?);
         let unsendable = all.total.saturating_sub(sendable.total);
-        return Ok(Count { unsendable, ..Count::of(sendable.total, true) });
+        return Ok(ItemCount { unsendable, ..ItemCount::of(sendable.total, true) });
     };
     if !replay.filter.events.is_empty() {
-        return named(store, scope, replay).await.map(|count| Count::of(count, true));
+        return named(store, scope, replay).await.map(|count| ItemCount::of(count, true));
     }
     let mut count = 0;
     let mut page = PageRequest::first(PAGE);
     loop {
-        let (rows, next) = if replay.filter.of == ReplayOf::Events {
+        let (rows, next) = if replay.filter.of == ReplayItems::Events {
             let found = store.events(scope, event_filter(replay), page.clone()).await?;
             (found.rows.iter().filter(|row| is_meant(replay, row)).count(), found.next)
         } else {
@@ -49,8 +49,8 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
         };
         count += rows as u64;
         match next {
-            None => return Ok(Count::of(count, true)),
-            Some(_) if count >= MAX_COUNT => return Ok(Count::of(count, false)),
+            None => return Ok(ItemCount::of(count, true)),
+            Some(_) if count >= MAX_COUNT => return Ok(ItemCount::of(count, false)),
             after => page = PageRequest::new(PAGE, after),
         }
     }
@@ -59,7 +59,7 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
 /// Returns the tenant whose deliveries or events are replayed; `None` for dead letters.
 pub(super) fn scope_of(owner: Owner, replay: &Replay) -> Option<TenantScope> {
     let filter = &replay.filter;
-    scope_of_tenant(owner, filter).filter(|_| filter.of != ReplayOf::DeadLetters)
+    scope_of_tenant(owner, filter).filter(|_| filter.of != ReplayItems::DeadLetters)
 }
 
 /// Returns the tenant's own scope, or that of the tenant that the operator selected.
@@ -72,7 +72,7 @@ async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result
     for event in &replay.filter.events {
         let Some(view) = store.event(scope, *event).await? else { continue };
         count += match replay.filter.of {
-            ReplayOf::Events => 1,
+            ReplayItems::Events => 1,
             _ => view.deliveries.iter().filter(|row| fits(replay, row)).count() as u64,
         };
     }

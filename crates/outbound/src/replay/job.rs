@@ -5,7 +5,7 @@ pub use gancho_store::ReplayState;
 
 /// What is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ReplayOf {
+pub enum ReplayItems {
     /// Past deliveries, to their original endpoints.
     #[default]
     Deliveries,
@@ -18,7 +18,7 @@ pub enum ReplayOf {
 /// The filter. Fields that are not set match everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayFilter {
-    pub of: ReplayOf,
+    pub of: ReplayItems,
     /// Applies to deliveries only.
     pub endpoint: Option<EndpointId>,
     /// Applies to deliveries only.

@@ -66,7 +66,7 @@ impl Replays {
         ids: Arc<IdMaker>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
+        let name = ids.make::<gancho_domain::id::ReplayIdKind>().to_string();
         let default_rate = AtomicU32::new(validate::DEFAULT_RATE);
         Self {
             store,

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use gancho_domain::{DeliveryId, TenantId};
-use gancho_store::{DeliveryTally, Expect, ReplayJob, Result};
+use gancho_store::{DeliveryCounts, Precondition, ReplayJob, Result};
 
 use super::{Replay, Replays};
 use crate::Owner;
@@ -25,7 +25,7 @@ const ID_LENGTH: usize = 16;
 /// The current states of the deliveries of a replay, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayOutcomes {
-    pub counts: DeliveryTally,
+    pub counts: DeliveryCounts,
     /// The number of deliveries that were counted: the first ones that were sent.
     pub of: u64,
 }
@@ -59,7 +59,9 @@ impl Replays {
         let known = self.store.document(place, &key).await?;
         let mut all = known.map_or_else(BTreeSet::new, |document| read(&document.body));
         all.extend(sent);
-        self.store.put_document_until(place, &key, write(&all), Expect::Anything, until).await?;
+        self.store
+            .put_document_until(place, &key, write(&all), Precondition::Anything, until)
+            .await?;
         Ok(())
     }
 
@@ -72,7 +74,7 @@ impl Replays {
         let own = found.iter().filter(|document| document.key.starts_with(&prefix));
         let all: BTreeSet<_> = own.flat_map(|document| read(&document.body)).collect();
         let of = all.len() as u64;
-        let counts = self.store.tally(all.into_iter().collect()).await?;
+        let counts = self.store.count_deliveries(all.into_iter().collect()).await?;
         Ok(ReplayOutcomes { counts, of })
     }
 }

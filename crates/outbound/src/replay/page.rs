@@ -11,7 +11,7 @@ use gancho_store::{DeliveryRow, ListOrder, NewDelivery, PageRequest, Result, Ret
 use tokio::task::JoinSet;
 
 use super::{
-    Replay, ReplayOf, Replays,
+    Replay, ReplayItems, Replays,
     codec::Cursor,
     count::{
         dead_filter, delivery_filter, event_filter, fits, is_meant, scope_of, scope_of_tenant,
@@ -211,7 +211,7 @@ impl Replays {
             return self.read_named(scope, replay, (cursor, order), max).await;
         }
         let page = PageRequest::new(max, cursor.place()?).in_order(order);
-        if replay.filter.of == ReplayOf::Events {
+        if replay.filter.of == ReplayItems::Events {
             let found = self.store.events(scope, event_filter(replay), page).await?;
             let meant = found.rows.iter().filter(|row| is_meant(replay, row));
             let events = meant.map(|row| row.id).collect();
@@ -240,7 +240,7 @@ impl Replays {
         let mut events = BTreeSet::new();
         let mut rows = Vec::new();
         for event in named.get(cursor.events..end).unwrap_or_default() {
-            if replay.filter.of == ReplayOf::Events {
+            if replay.filter.of == ReplayItems::Events {
                 events.insert(*event);
             } else if let Some(view) = self.store.event(scope, *event).await? {
                 rows.extend(view.deliveries.into_iter().filter(|row| fits(replay, row)));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use gancho_domain::{ReplayId, Time};
 use gancho_store::{
-    LeasedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease, ReplayTake, ReplayTotal, Result,
-    StoreError,
+    LeasedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease, ReplayLeaseOrigin, ReplayTotal,
+    Result, StoreError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -165,9 +165,9 @@ impl Replays {
             self.store.lease_replay(found.id, self.lease(), total, self.clock.now()).await?;
         Ok(taken.map(|LeasedReplay { job, take }| {
             let is_in_doubt = match take {
-                ReplayTake::Started => false,
-                ReplayTake::TakenOver => true,
-                ReplayTake::Renewed => self.in_doubt.lock().contains(&job.id),
+                ReplayLeaseOrigin::Started => false,
+                ReplayLeaseOrigin::TakenOver => true,
+                ReplayLeaseOrigin::Renewed => self.in_doubt.lock().contains(&job.id),
             };
             let doubt = job.started_at.filter(|_| is_in_doubt);
             (job, doubt)

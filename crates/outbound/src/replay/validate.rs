@@ -3,7 +3,7 @@
 use gancho_domain::{FieldError, Lane};
 use gancho_store::Store;
 
-use super::{NewReplay, ReplayError, ReplayOf, count::scope_of_tenant};
+use super::{NewReplay, ReplayError, ReplayItems, count::scope_of_tenant};
 use crate::Owner;
 
 const MAX_EVENTS: usize = 1_000;
@@ -20,14 +20,14 @@ pub(super) async fn validate(
     let mut errors = Vec::new();
     let mut add =
         |code, pointer: &str, message: String| errors.push(FieldError::new(code, pointer, message));
-    if filter.of == ReplayOf::Events && new.to.is_none() {
+    if filter.of == ReplayItems::Events && new.to.is_none() {
         add(
             "missing_field",
             "/to",
             "`to` is required: the id of the endpoint to send the events to".into(),
         );
     }
-    let is_redirect = filter.of == ReplayOf::DeadLetters && new.to.is_some();
+    let is_redirect = filter.of == ReplayItems::DeadLetters && new.to.is_some();
     if is_redirect && scope_of_tenant(owner, filter).is_none() {
         let message = "dead letters of all tenants cannot go to one endpoint: select a tenant";
         add("missing_field", "/tenant", message.into());
@@ -36,7 +36,8 @@ pub(super) async fn validate(
         let message = "only dead letters of the lane `webhook` can go to another endpoint";
         add("out_of_place", "/to", message.into());
     }
-    if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters && filter.tenant.is_none() {
+    if owner == Owner::Operator && filter.of != ReplayItems::DeadLetters && filter.tenant.is_none()
+    {
         add(
             "missing_field",
             "/filter",

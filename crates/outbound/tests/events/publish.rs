@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::Rate;
-use gancho_outbound::{NewEvent, Plan, Plans, PublishError, Published};
+use gancho_outbound::{AcceptedEvent, NewEvent, Plan, Plans, PublishError};
 use gancho_testkit::wait_for;
 
 use crate::stage::{Setup, Stage, event};
@@ -15,7 +15,7 @@ async fn on_plan(events: u64) -> Stage {
     stage
 }
 
-async fn publish(stage: &Stage, event: NewEvent) -> Result<Published, PublishError> {
+async fn publish(stage: &Stage, event: NewEvent) -> Result<AcceptedEvent, PublishError> {
     stage.publisher.publish(stage.scope, &stage.tenant, event).await
 }
 

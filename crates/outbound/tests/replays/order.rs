@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gancho_domain::{EndpointId, ReplayId, RetryDraft};
 use gancho_outbound::{
-    EndpointDraft, NewEvent, NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays,
+    EndpointDraft, NewEvent, NewReplay, Replay, ReplayFilter, ReplayItems, ReplayState, Replays,
 };
 use gancho_store::DeliveryFilter;
 use gancho_testkit::{
@@ -79,7 +79,7 @@ async fn events_of_a_subject_arrive_in_order() {
     stage.endpoint(&first, &["order.*"]).await;
     publish_six(&stage).await;
     let to = stage.create(strict(&later, &["nothing.of.it"])).await.endpoint.id;
-    let filter = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
+    let filter = ReplayFilter { of: ReplayItems::Events, ..ReplayFilter::default() };
     let done = run_with_a_restart(&stage, at_three_a_second(filter, Some(to))).await;
     assert_eq!((done.state, done.total, done.done), (ReplayState::Done, 6, 6));
     assert_eq!(numbers(&later, 6).await, [1, 2, 3, 4, 5, 6]);
@@ -108,7 +108,8 @@ async fn deliveries_to_another_endpoint_arrive_in_order() {
     let to = stage.create(strict(&later, &["nothing.of.it"])).await.endpoint.id;
     let rows = stage.deliveries(DeliveryFilter::default()).await;
     let invalid: Vec<_> = rows.iter().rev().step_by(2).map(|row| row.event).collect();
-    let filter = ReplayFilter { of: ReplayOf::Events, events: invalid, ..ReplayFilter::default() };
+    let filter =
+        ReplayFilter { of: ReplayItems::Events, events: invalid, ..ReplayFilter::default() };
     run_with_a_restart(&stage, at_three_a_second(filter, Some(to))).await;
     let seen = arrived(&later, 3).await;
     let invalid: Vec<_> = seen.iter().map(|seen| seen.json()["data"].as_i64().unwrap()).collect();
@@ -136,7 +137,7 @@ async fn dead_letters_of_a_subject_arrive_in_order() {
     let receiver = answering(|number| if number < 6 { "500 No" } else { "200 OK" }).await;
     stage.create(strict(&receiver, &["*"])).await;
     publish_six(&stage).await;
-    let filter = ReplayFilter { of: ReplayOf::DeadLetters, ..ReplayFilter::default() };
+    let filter = ReplayFilter { of: ReplayItems::DeadLetters, ..ReplayFilter::default() };
     let done = run_with_a_restart(&stage, at_three_a_second(filter, None)).await;
     assert_eq!((done.state, done.total, done.done), (ReplayState::Done, 6, 6));
     assert_eq!(numbers(&receiver, 12).await, [1, 2, 3, 4, 5, 6]);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use gancho_domain::{Clock, EndpointId, Lane, ReplayId};
-use gancho_outbound::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays};
+use gancho_outbound::{NewReplay, Replay, ReplayFilter, ReplayItems, ReplayState, Replays};
 use gancho_store::{
     DeliveryFilter, EventFilter, ListOrder, NewDelivery, PageRequest, ReplayLease, ReplayTotal,
 };
@@ -26,7 +26,7 @@ async fn with_ten_events(stage: &Stage) -> (Receiver, EndpointId) {
 }
 
 fn slow(to: EndpointId) -> NewReplay {
-    let filter = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
+    let filter = ReplayFilter { of: ReplayItems::Events, ..ReplayFilter::default() };
     NewReplay { filter, to: Some(to), rate: Some(3), dry_run: false }
 }
 

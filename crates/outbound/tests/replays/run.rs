@@ -7,7 +7,7 @@ use std::{
 
 use gancho_domain::{Clock, EndpointId, EventId, Lane, RetryDraft, Status, Tenant, TenantScope};
 use gancho_outbound::{
-    EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState,
+    EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayItems, ReplayState,
     Replays,
 };
 use gancho_store::DeliveryFilter;
@@ -126,7 +126,7 @@ async fn events_go_to_an_endpoint_that_was_made_later() {
     let to = stage.endpoint(&later, &["nothing.of.it"]).await;
     let replays = stage.outbound.replays();
     let filter = ReplayFilter {
-        of: ReplayOf::Events,
+        of: ReplayItems::Events,
         event_type: Some("other.c".into()),
         ..ReplayFilter::default()
     };
@@ -157,7 +157,7 @@ async fn tests_and_notices_are_not_meant() {
     publish(&stage, "c.d", 1).await;
     let to = stage.endpoint(&later, &["nothing"]).await;
     let replays = stage.outbound.replays();
-    let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
+    let events = ReplayFilter { of: ReplayItems::Events, ..ReplayFilter::default() };
     let new = NewReplay { to: Some(to), ..fast(events.clone()) };
     let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
     assert_eq!((done.total, done.done), (2, 2), "a.b and c.d");
@@ -188,7 +188,7 @@ async fn named_events_and_no_others() {
         again,
         [events[1].to_string(), events[3].to_string()].iter().map(String::as_str).collect()
     );
-    let filter = ReplayFilter { of: ReplayOf::Events, events: named, ..ReplayFilter::default() };
+    let filter = ReplayFilter { of: ReplayItems::Events, events: named, ..ReplayFilter::default() };
     let new = NewReplay { to: Some(id), ..fast(filter) };
     let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
     assert_eq!((done.done, done.failed), (2, 1), "one of them is not there");
@@ -221,7 +221,7 @@ async fn dead_letters_of_one_tenant_and_of_all() {
     publish(&stage, "a.b", 6).await;
     let replays = stage.outbound.replays();
     let dead = ReplayFilter {
-        of: ReplayOf::DeadLetters,
+        of: ReplayItems::DeadLetters,
         lane: Some(Lane::Webhook),
         code: Some("HTTP_500".into()),
         ..ReplayFilter::default()
@@ -355,8 +355,8 @@ async fn replays_that_are_refused() {
     let off = stage.create(off).await.endpoint.id;
     let replays = stage.outbound.replays();
     let now = stage.clock.now();
-    let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
-    let dead = ReplayFilter { of: ReplayOf::DeadLetters, ..ReplayFilter::default() };
+    let events = ReplayFilter { of: ReplayItems::Events, ..ReplayFilter::default() };
+    let dead = ReplayFilter { of: ReplayItems::DeadLetters, ..ReplayFilter::default() };
     let upside_down =
         ReplayFilter { since: Some(now), until: Some(now), ..ReplayFilter::default() };
     let many =
@@ -424,13 +424,13 @@ async fn every_window_comes_to_an_end() {
     ] {
         for (of, to, count) in [
             // Their endpoint was deleted: all are skipped.
-            (ReplayOf::DeadLetters, None, 8),
-            (ReplayOf::Deliveries, None, 16),
-            (ReplayOf::Deliveries, Some(later), 8),
-            (ReplayOf::Events, Some(later), 8),
+            (ReplayItems::DeadLetters, None, 8),
+            (ReplayItems::Deliveries, None, 16),
+            (ReplayItems::Deliveries, Some(later), 8),
+            (ReplayItems::Events, Some(later), 8),
         ] {
             let filter = ReplayFilter { of, since, until, ..ReplayFilter::default() };
-            let event_type = (of != ReplayOf::DeadLetters).then(|| "a.b".to_owned());
+            let event_type = (of != ReplayItems::DeadLetters).then(|| "a.b".to_owned());
             let new = NewReplay { to, ..fast(ReplayFilter { event_type, ..filter }) };
             let dry = NewReplay { dry_run: true, ..new.clone() };
             let counted = replays.create(stage.scope, dry).await.unwrap();

@@ -11,12 +11,12 @@ use gancho_testkit::{
 };
 use std::{sync::Arc, time::Duration};
 
-use crate::stage::{Maker, in_schema, setup};
+use crate::stage::{ParcelGenerator, in_schema, setup};
 
 /// Schemas of one database: the home cell and the cell `a`.
 pub struct World {
     pub database: Database,
-    pub maker: Maker,
+    pub maker: ParcelGenerator,
 }
 
 /// The content of each table.
@@ -34,7 +34,7 @@ pub fn at_once() -> MoveRules {
 
 impl World {
     pub async fn new() -> Self {
-        Self { database: fresh_database().await.unwrap(), maker: Maker::new() }
+        Self { database: fresh_database().await.unwrap(), maker: ParcelGenerator::new() }
     }
 
     pub fn url(&self, schema: &str) -> String {

@@ -12,7 +12,7 @@ use std::{
 
 use gancho_domain::TenantId;
 use gancho_store::{
-    Accept, AcceptOutcome, Claiming, Job, Lease, LeaseStanding, NewParcel, NodeId, Nodes, Settle,
+    Accept, AcceptOutcome, Claiming, Job, Lease, LeaseStatus, NewParcel, NodeId, Nodes, Settle,
     SettleOutcome, Settlement, StoreError,
 };
 use gancho_store_cells::{CellStore, MoveRules, MoveStep};
@@ -106,20 +106,20 @@ async fn deliver(store: &CellStore, node: NodeId, traffic: &Traffic) {
 }
 
 async fn carry(store: &CellStore, node: NodeId, traffic: &Traffic, job: &Job, leased_at: Instant) {
-    match store.lease_standing(node, job.tenant, leased_at, TRUSTED) {
-        LeaseStanding::Held => {
+    match store.lease_status(node, job.tenant, leased_at, TRUSTED) {
+        LeaseStatus::Held => {
             let subject = job.parcel.subject.as_deref().unwrap().to_owned();
             traffic.sent.lock().push((subject, job.number.unwrap()));
             let settlement = Settlement { leased_at: Some(leased_at), ..delivered(job) };
             let settled = store.settle(node, vec![settlement]).await.unwrap();
             assert!(matches!(settled[..], [SettleOutcome::Done { .. }]), "{settled:?}");
         }
-        LeaseStanding::Doubtful => {
+        LeaseStatus::Doubtful => {
             let (tenant, delivery) = (job.tenant, job.delivery);
             let lease = Lease { tenant, delivery, since: Some(leased_at) };
             store.release(node, vec![lease]).await.unwrap();
         }
-        LeaseStanding::Lost => {}
+        LeaseStatus::Lost => {}
     }
 }
 

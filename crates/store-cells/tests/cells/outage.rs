@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gancho_store::{
-    Accept, AllTenants, CellFigures, Claiming, EventFilter, LeaseStanding, Nodes, PageRequest,
+    Accept, AllTenants, CellFigures, Claiming, EventFilter, LeaseStatus, Nodes, PageRequest,
     Settle, SettleOutcome, StoreError, Upkeep,
 };
 use gancho_store_cells::{CellSetup, CellStore};
@@ -13,7 +13,7 @@ use gancho_testkit::{
     wait_for,
 };
 
-use crate::stage::{Maker, claim, delivered, in_schema, now, open, setup, take_all};
+use crate::stage::{ParcelGenerator, claim, delivered, in_schema, now, open, setup, take_all};
 
 const TRUSTED: Duration = Duration::from_secs(12);
 
@@ -43,7 +43,7 @@ async fn a_cell_that_is_down_stops_its_own_tenants_only() {
     let server = Postgres::start(&[]).unwrap();
     let store = open(&database.url(), Options::default()).await.unwrap();
     store.add_cell("a", &server.url("postgres")).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let (near, far) = (maker.tenant(&store).await.unwrap(), maker.tenant(&store).await.unwrap());
     let node = store.join("node", now()).await.unwrap();
     store.accept(vec![maker.event(near), maker.event(far)], node).await.unwrap();
@@ -82,10 +82,10 @@ async fn a_cell_that_is_down_stops_its_own_tenants_only() {
     }
     assert_eq!(store.list_cells().await.unwrap()[1].tenants, 1, "it gets no new tenant");
     // A lease there is not to be relied on for longer than a heartbeat lasts.
-    let standing = |tenant, trusted| store.lease_standing(node, tenant, leased_at, trusted);
-    assert_eq!(standing(near, TRUSTED), LeaseStanding::Held);
-    assert_eq!(standing(far, TRUSTED), LeaseStanding::Held);
-    assert_eq!(standing(far, Duration::from_millis(1)), LeaseStanding::Doubtful);
+    let standing = |tenant, trusted| store.lease_status(node, tenant, leased_at, trusted);
+    assert_eq!(standing(near, TRUSTED), LeaseStatus::Held);
+    assert_eq!(standing(far, TRUSTED), LeaseStatus::Held);
+    assert_eq!(standing(far, Duration::from_millis(1)), LeaseStatus::Doubtful);
 
     server.start_again().unwrap();
     wait_for("the cell answers", || async {
@@ -103,7 +103,7 @@ async fn without_the_home_cell_known_tenants_go_on() {
     let server = Postgres::start(&[]).unwrap();
     let store = open(&server.url("postgres"), Options::default()).await.unwrap();
     store.add_cell("a", &database.url()).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let (near, far) = (maker.tenant(&store).await.unwrap(), maker.tenant(&store).await.unwrap());
     let node = store.join("node", now()).await.unwrap();
 
@@ -128,7 +128,7 @@ async fn a_node_that_is_fenced_in_one_cell_loses_what_it_held_there() {
     let store = open(&database.url(), Options::default()).await.unwrap();
     let cell = in_schema(&database.url(), "a");
     store.add_cell("a", &cell).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let (near, far) = (maker.tenant(&store).await.unwrap(), maker.tenant(&store).await.unwrap());
     let node = store.join("node", now()).await.unwrap();
     store.accept(vec![maker.event(near), maker.event(far)], node).await.unwrap();
@@ -138,8 +138,8 @@ async fn a_node_that_is_fenced_in_one_cell_loses_what_it_held_there() {
     let client = database.client().await.unwrap();
     client.batch_execute("update a.nodes set is_dead = true").await.unwrap();
     store.heartbeat(node, now()).await.unwrap();
-    let standing = |tenant| store.lease_standing(node, tenant, leased_at, TRUSTED);
-    assert_eq!((standing(near), standing(far)), (LeaseStanding::Held, LeaseStanding::Lost));
+    let standing = |tenant| store.lease_status(node, tenant, leased_at, TRUSTED);
+    assert_eq!((standing(near), standing(far)), (LeaseStatus::Held, LeaseStatus::Lost));
     let rescued = store.rescue(node, Duration::from_secs(15), now()).await.unwrap();
     assert_eq!(rescued.deliveries, 1);
     for job in &jobs {
@@ -162,7 +162,7 @@ async fn a_cell_that_hangs_delays_no_claim_of_the_others() {
     let setup = CellSetup { claim_wait: Duration::from_millis(100), ..setup(Options::default()) };
     let store = CellStore::open(home, setup).await.unwrap();
     store.add_cell("a", &in_schema(&database.url(), "a")).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let (near, far) = (maker.tenant(&store).await.unwrap(), maker.tenant(&store).await.unwrap());
     let node = store.join("node", now()).await.unwrap();
     store.accept(vec![maker.event(near), maker.event(far)], node).await.unwrap();

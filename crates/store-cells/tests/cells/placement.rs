@@ -6,13 +6,13 @@ use gancho_store::{
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::{postgres::fresh_database, wait_for};
 
-use crate::stage::{Maker, delivered, in_schema, now, open, take_all};
+use crate::stage::{ParcelGenerator, delivered, in_schema, now, open, take_all};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn new_tenants_go_where_the_fewest_live() {
     let database = fresh_database().await.unwrap();
     let store = open(&database.url(), Options::default()).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let before = maker.tenant(&store).await.unwrap();
     for cell in ["a", "b"] {
         store.add_cell(cell, &in_schema(&database.url(), cell)).await.unwrap();
@@ -46,7 +46,7 @@ async fn another_node_finds_what_one_has_created() {
         open(&database.url(), Options::default()).await.unwrap(),
     ];
     one.add_cell("a", &in_schema(&database.url(), "a")).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let home = maker.tenant(&one).await.unwrap();
     let away = maker.tenant(&one).await.unwrap();
     assert_eq!(one.list_cells().await.unwrap()[1].tenants, 1);

@@ -7,7 +7,7 @@ use gancho_store_cells::{CellSetup, CellStore};
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::postgres::fresh_database;
 
-use crate::stage::{Maker, PlainSecrets, in_schema, open};
+use crate::stage::{ParcelGenerator, PlainSecrets, in_schema, open};
 
 fn refused(result: Result<(), StoreError>) -> String {
     match result {
@@ -36,7 +36,7 @@ async fn what_cannot_be_a_cell_is_refused() {
 
     // A database that is in use.
     let other = open(&url("other"), Options::default()).await.unwrap();
-    Maker::new().tenant(&other).await.unwrap();
+    ParcelGenerator::new().tenant(&other).await.unwrap();
     let text = refused(store.add_cell("b", &url("other")).await);
     assert!(text.contains("has tenants"), "{text}");
     // The cell of another gateway.
@@ -73,7 +73,7 @@ async fn a_cell_that_cannot_be_opened_is_named_and_the_others_go_on() {
     assert!(trouble[1].contains("not a cell of this gateway"), "{trouble:?}");
     assert!(trouble[2].contains("upgrade this node"), "{trouble:?}");
     for _ in 0..4 {
-        Maker::new().tenant(&store).await.unwrap();
+        ParcelGenerator::new().tenant(&store).await.unwrap();
     }
     let counts: Vec<_> =
         store.list_cells().await.unwrap().iter().map(|cell| cell.tenants).collect();

@@ -11,7 +11,7 @@ use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::{postgres::fresh_database, wait_for};
 
 use super::moved::{World, at_once, ended, uuid};
-use crate::stage::{Maker, claim, delivered, in_schema, now, open, setup, take_all};
+use crate::stage::{ParcelGenerator, claim, delivered, in_schema, now, open, setup, take_all};
 
 /// The node holds the delivery of `old` again, by a later lease. What was begun under the first one ends now.
 async fn is_kept_apart(store: &CellStore, node: NodeId, old: &Job, old_since: Instant) {
@@ -55,7 +55,7 @@ async fn an_attempt_from_before_a_node_was_fenced_in_a_cell_ends_nothing_after_i
     let database = fresh_database().await.unwrap();
     let store = open(&database.url(), Options::default()).await.unwrap();
     store.add_cell("a", &in_schema(&database.url(), "a")).await.unwrap();
-    let maker = Maker::new();
+    let maker = ParcelGenerator::new();
     let (_, far) = (maker.tenant(&store).await.unwrap(), maker.tenant(&store).await.unwrap());
     let node = store.join("node", now()).await.unwrap();
     store.accept(vec![maker.event(far)], node).await.unwrap();

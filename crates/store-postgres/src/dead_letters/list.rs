@@ -13,7 +13,7 @@ use crate::{
     PostgresStore,
     retry::Key,
     rows::{self, uuid},
-    scan::{ScanBudget, Step, Trail, page, word},
+    scan::{RowScan, ScanBudget, Step, page, word},
     session::{Session, query},
     states::{DEAD, sql},
     tx_error::{corrupt, store_error},
@@ -54,7 +54,7 @@ pub(super) struct Letters<'a> {
     pub ended: bool,
 }
 
-impl Trail for Letters<'_> {
+impl RowScan for Letters<'_> {
     /// A key, with the time at which it was given up.
     type Row = (Key, i64);
     type Place = Place;

@@ -36,7 +36,7 @@ const LEAVE_SUBJECT: [&str; 2] = [
     "delete from subjects where tenant_id = $1 and subject = $2 and gone >= last",
 ];
 
-struct Lookup {
+struct ErasureLookup {
     subject: Option<Box<str>>,
     deliveries: Vec<Uuid>,
     is_erased: bool,
@@ -47,14 +47,14 @@ async fn find(
     scope: TenantScope,
     id: ParcelId,
     lock: &str,
-) -> Result<Option<Lookup>, TxError> {
+) -> Result<Option<ErasureLookup>, TxError> {
     let sql = format!(
         "select subject, deliveries, erased_at is not null from parcels
          where tenant_id = $1 and id = $2 {lock}"
     );
     let found = query(session, &sql, &[&uuid(scope.tenant()), &uuid(id)]).await?;
     let Some(row) = found.first() else { return Ok(None) };
-    Ok(Some(Lookup {
+    Ok(Some(ErasureLookup {
         subject: rows::maybe_text(row, 0)?,
         deliveries: rows::get(row, 1)?,
         is_erased: rows::get(row, 2)?,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     MOVED_TABLES, MoveRow, MovedTable,
-    guard::{Writable, enter},
+    guard::{WritableState, enter},
 };
 use crate::{
     PostgresStore,
@@ -63,7 +63,7 @@ impl PostgresStore {
             sources(table, &columns, of.source),
             table.name
         );
-        enter(target.session()?, tenant, of.run, Writable::Arriving).await?;
+        enter(target.session()?, tenant, of.run, WritableState::Arriving).await?;
         let delete = format!("delete from {} t where t.tenant_id = '{tenant}'{bounds}", table.name);
         target.session()?.batch_execute(&delete).await?;
         let rows = pipe(source.session()?, &select, target.session()?, table, &columns).await?;
@@ -92,7 +92,7 @@ impl PostgresStore {
             return Ok(ids);
         }
         let target = to.begin_session().await?;
-        enter(target.session()?, tenant, of.run, Writable::Arriving).await?;
+        enter(target.session()?, tenant, of.run, WritableState::Arriving).await?;
         for table in MOVED_TABLES {
             let Some(keys) = changed.get(table.name) else { continue };
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -140,12 +140,12 @@ impl PostgresStore {
 
     /// Removes at most one batch of a table's rows from the old cell after the move. Returns how many.
     pub async fn remove_moved(&self, of: &MoveRow, table: MovedTable) -> Result<u64> {
-        self.remove_some(of, table.name, table.batch, Writable::Closed).await
+        self.remove_some(of, table.name, table.batch, WritableState::Closed).await
     }
 
     /// Removes at most one batch from the new cell, if the tenant does not move there after all.
     pub async fn remove_copied(&self, of: &MoveRow, table: MovedTable) -> Result<u64> {
-        self.remove_some(of, table.name, table.batch, Writable::Arriving).await
+        self.remove_some(of, table.name, table.batch, WritableState::Arriving).await
     }
 
     /// Removes the rest from the old cell, after the last rows.
@@ -153,18 +153,22 @@ impl PostgresStore {
         self.remove_rest(
             of,
             &["dead_counts", "endpoint_versions", "move_changes"],
-            Writable::Closed,
+            WritableState::Closed,
         )
         .await
     }
 
     /// Removes the rest from the new cell.
     pub async fn remove_copied_rest(&self, of: &MoveRow) -> Result<u64> {
-        self.remove_rest(of, &["dead_counts", "endpoint_versions", "intake"], Writable::Arriving)
-            .await
+        self.remove_rest(
+            of,
+            &["dead_counts", "endpoint_versions", "intake"],
+            WritableState::Arriving,
+        )
+        .await
     }
 
-    async fn remove_rest(&self, of: &MoveRow, tables: &[&str], from: Writable) -> Result<u64> {
+    async fn remove_rest(&self, of: &MoveRow, tables: &[&str], from: WritableState) -> Result<u64> {
         let mut removed = 0;
         for table in tables {
             loop {
@@ -182,7 +186,7 @@ impl PostgresStore {
         of: &MoveRow,
         table: &str,
         max: usize,
-        from: Writable,
+        from: WritableState,
     ) -> Result<u64> {
         let removed = async {
             let transaction = self.begin_session().await?;

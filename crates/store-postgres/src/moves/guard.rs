@@ -37,7 +37,7 @@ const LEFT: i16 = 4;
 
 /// The state in which a run may change rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Writable {
+pub(crate) enum WritableState {
     /// In the new cell.
     Arriving,
     /// In the old cell.
@@ -238,11 +238,11 @@ pub(crate) async fn enter(
     session: &Session,
     tenant: Uuid,
     run: i64,
-    as_it_is: Writable,
+    as_it_is: WritableState,
 ) -> Result<(), TxError> {
     let state = match as_it_is {
-        Writable::Arriving => ARRIVING,
-        Writable::Closed => CLOSED,
+        WritableState::Arriving => ARRIVING,
+        WritableState::Closed => CLOSED,
     };
     session.batch_execute("set local gancho.move = 'on'").await?;
     let sql =

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{
     MoveRow,
     copy::literal,
-    guard::{Writable, enter},
+    guard::{WritableState, enter},
     tables::node_offset,
 };
 use crate::{
@@ -77,7 +77,7 @@ impl PostgresStore {
             let version = version.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
             let transaction = to.begin_session().await?;
             let target = transaction.session()?;
-            enter(target, tenant, of.run, Writable::Arriving).await?;
+            enter(target, tenant, of.run, WritableState::Arriving).await?;
             execute(target, RAISE_VERSION, &[&tenant, &version.unwrap_or(0)]).await?;
             transaction.commit().await?;
             Ok::<_, TxError>(())
@@ -101,7 +101,7 @@ impl PostgresStore {
         drop(source);
         let transaction = to.begin_session().await?;
         let target = transaction.session()?;
-        enter(target, tenant, of.run, Writable::Arriving).await?;
+        enter(target, tenant, of.run, WritableState::Arriving).await?;
         let (mut from, mut into) = (Vec::new(), Vec::new());
         for (node, number) in numbers(target, of.target).await? {
             for (_, number_before) in before.iter().filter(|(known, _)| *known == node) {

@@ -6,7 +6,7 @@ use gancho_domain::{Lane, TenantId, Time};
 use gancho_store::{
     FailingTarget, Result, StatisticsStep, TargetId,
     states::Sql,
-    statistics::{FAILING_WINDOW, level::TARGET_MINUTE, without_success::NoSuccess},
+    statistics::{FAILING_WINDOW, level::TARGET_MINUTE, without_success::WithoutSuccessQuery},
 };
 use tokio_postgres::types::ToSql;
 
@@ -50,7 +50,7 @@ group by tenant_id, target_id having sum(failed) >= $4::int8"
 });
 
 impl PostgresStore {
-    pub(super) async fn all_failing(&self, of: &NoSuccess) -> Result<Vec<FailingTarget>> {
+    pub(super) async fn all_failing(&self, of: &WithoutSuccessQuery) -> Result<Vec<FailingTarget>> {
         let session = self.lists.next(None).await?;
         let (since, until) = (of.since.secs(), of.until.secs());
         let (lane, min) = (of.lane.number(), of.min_attempts as i64);

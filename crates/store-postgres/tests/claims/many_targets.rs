@@ -9,7 +9,7 @@ use gancho_store::{
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::postgres::fresh_database;
 
-use crate::world::{Maker, accept, now, open};
+use crate::world::{ParcelGenerator, accept, now, open};
 
 /// Two thousand targets, more than a claim scans, have deliveries that wait until tomorrow, and a few have
 /// due ones.
@@ -17,7 +17,7 @@ use crate::world::{Maker, accept, now, open};
 async fn the_due_are_found_among_very_many_that_are_not() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("claims", now()).await.unwrap();
     let tomorrow = now() + Duration::from_secs(86_400);
     let tenant = make.tenant();
@@ -80,7 +80,7 @@ async fn claim_up_to(
 async fn a_paused_backlog_is_passed_over() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("claims", now()).await.unwrap();
     let (paused, other) = (make.tenant(), make.tenant());
     let batch = (0..500).map(|_| make.event(paused, make.target())).collect();
@@ -98,7 +98,7 @@ async fn a_paused_backlog_is_passed_over() {
 async fn what_is_skipped_is_not_more() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("claims", now()).await.unwrap();
     let (tenant, target) = (make.tenant(), make.target());
     accept(&store, make.event(tenant, target), node).await;
@@ -116,7 +116,7 @@ async fn what_is_skipped_is_not_more() {
 async fn what_cannot_be_read_is_put_off() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("claims", now()).await.unwrap();
     let (tenant, target) = (make.tenant(), make.target());
     let broken = accept(&store, make.event(tenant, target), node).await;

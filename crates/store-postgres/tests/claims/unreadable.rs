@@ -5,7 +5,7 @@ use std::time::Duration;
 use gancho_store::{Accept, Claim, ClaimCursor, Claiming, Nodes};
 use gancho_testkit::{parcels, postgres::fresh_database};
 
-use crate::world::{Maker, now, open};
+use crate::world::{ParcelGenerator, now, open};
 
 /// Among a few deliveries, which are found by their time, and among many, whose targets are walked.
 #[tokio::test(flavor = "multi_thread")]
@@ -13,7 +13,7 @@ async fn an_unreadable_delivery_is_postponed_and_the_others_are_claimed() {
     for count in [3, 300] {
         let database = fresh_database().await.unwrap();
         let (store, client) = (open(&database).await, database.client().await.unwrap());
-        let make = Maker::new();
+        let make = ParcelGenerator::new();
         let node = store.join("claims", now()).await.unwrap();
         let (tenant, target) = (make.tenant(), make.target());
         // The first of its target's line, with another waiting for it.

@@ -7,7 +7,7 @@ use gancho_store::{Intake, IntakeBatch, IntakeEvent, IntakeSettings, Tenants};
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::postgres::{Client, fresh_database};
 
-use crate::world::{Maker, now, open};
+use crate::world::{ParcelGenerator, now, open};
 
 const BATCH: IntakeBatch = IntakeBatch {
     max_tenants: 4,
@@ -29,7 +29,7 @@ async fn take(store: &PostgresStore, after: Option<TenantId>) -> Vec<IntakeEvent
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_that_are_postponed_or_leased_hold_back_no_other() {
     let database = fresh_database().await.unwrap();
-    let (store, make) = (open(&database).await, Maker::new());
+    let (store, make) = (open(&database).await, ParcelGenerator::new());
     let client = database.client().await.unwrap();
     let settings = IntakeSettings { max_bytes: 1 << 20, ..IntakeSettings::default() };
     store.describe_intake(settings).await.unwrap();

@@ -13,7 +13,7 @@ use gancho_store::{
 };
 use gancho_testkit::{postgres::fresh_database, wait_for};
 
-use crate::world::{Maker, accept, claim, delivered, now, open};
+use crate::world::{ParcelGenerator, accept, claim, delivered, now, open};
 
 /// Long enough that no node of a test is taken for silent by accident.
 const LONG: Duration = Duration::from_secs(600);
@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(600);
 async fn a_dead_nodes_work_is_taken_over_and_it_is_fenced() {
     let database = fresh_database().await.unwrap();
     let (first, second) = (open(&database).await, open(&database).await);
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let (tenant, target) = (make.tenant(), make.target());
     let dying = first.join("dying", now()).await.unwrap();
     let id = accept(&first, make.event(tenant, target), dying).await;
@@ -48,7 +48,7 @@ async fn a_dead_nodes_work_is_taken_over_and_it_is_fenced() {
 async fn what_a_zombie_leases_later_is_taken_too() {
     let database = fresh_database().await.unwrap();
     let (first, second) = (open(&database).await, open(&database).await);
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let zombie = first.join("zombie", now()).await.unwrap();
     let living = second.join("living", now()).await.unwrap();
     second.rescue(living, Duration::ZERO, now()).await.unwrap();
@@ -69,7 +69,7 @@ async fn what_a_zombie_leases_later_is_taken_too() {
 async fn no_delivery_is_leased_twice() {
     let database = fresh_database().await.unwrap();
     let stores = [open(&database).await, open(&database).await];
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let tenant = make.tenant();
     let targets: Vec<_> = (0..10).map(|_| make.target()).collect();
     let batch = (0..2_000).map(|n| make.event(tenant, targets[n % 10])).collect();
@@ -104,7 +104,7 @@ async fn no_delivery_is_leased_twice() {
 async fn numbers_have_no_hole_and_no_double() {
     let database = fresh_database().await.unwrap();
     let stores = [open(&database).await, open(&database).await];
-    let make = Arc::new(Maker::new());
+    let make = Arc::new(ParcelGenerator::new());
     let (tenant, target) = (make.tenant(), make.target());
     let mut accepting = Vec::new();
     for n in 0..8 {
@@ -144,7 +144,7 @@ async fn numbers_have_no_hole_and_no_double() {
 async fn strict_order_holds_between_nodes() {
     let database = fresh_database().await.unwrap();
     let stores = [open(&database).await, open(&database).await];
-    let make = Arc::new(Maker::new());
+    let make = Arc::new(ParcelGenerator::new());
     let (tenant, target) = (make.tenant(), make.target());
     let mut working = Vec::new();
     for n in 0..4_usize {
@@ -190,7 +190,7 @@ async fn strict_order_holds_between_nodes() {
 async fn the_bell_rings_at_the_other_node() {
     let database = fresh_database().await.unwrap();
     let (first, second) = (open(&database).await, open(&database).await);
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = first.join("first", now()).await.unwrap();
     let bell = second.bell();
     let rung = async {
@@ -224,7 +224,7 @@ async fn the_bell_rings_at_the_other_node() {
 async fn a_claim_given_up_loses_nothing() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let tenant = make.tenant();
     let node = store.join("impatient", now()).await.unwrap();
     let id = accept(&store, make.event(tenant, make.target()), node).await;
@@ -249,7 +249,7 @@ async fn a_claim_given_up_loses_nothing() {
 async fn an_accept_given_up_leaves_nothing_held() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("impatient", now()).await.unwrap();
     let (mut sent, mut heard) = (0, 0);
     for micros in (0..8_000).step_by(100) {

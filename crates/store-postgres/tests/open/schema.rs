@@ -5,7 +5,7 @@ use gancho_store::{Deliveries, Nodes};
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::postgres::{Client, fresh_database};
 
-use crate::world::{Maker, accept, claim, now};
+use crate::world::{ParcelGenerator, accept, claim, now};
 
 async fn tables_in(client: &Client, schema: &str) -> i64 {
     let sql = "select count(*) from pg_tables where schemaname = $1";
@@ -22,7 +22,7 @@ async fn a_schema_that_is_set_is_used_for_everything() {
     let database = fresh_database().await.unwrap();
     let client = database.client().await.unwrap();
     client.batch_execute("create table schema_migrations (version text)").await.unwrap();
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let (tenant, target) = (make.tenant(), make.target());
     let mut stores = Vec::new();
     for schema in ["hooks", "Web%20hooks"] {

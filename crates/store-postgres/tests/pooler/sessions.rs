@@ -13,7 +13,7 @@ use gancho_testkit::{
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::timeout;
 
-use crate::world::{Maker, accept, claim, delivered, now};
+use crate::world::{ParcelGenerator, accept, claim, delivered, now};
 
 /// Adds `database_direct_url` to a URL.
 pub fn with_direct(url: &str, direct: &str) -> String {
@@ -31,7 +31,7 @@ async fn open(url: &str) -> Arc<PostgresStore> {
 }
 
 async fn deliver(store: &PostgresStore) {
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("delivers", now()).await.unwrap();
     let tenant = make.tenant();
     let id = accept(store, make.event(tenant, make.target()), node).await;
@@ -91,7 +91,7 @@ async fn nodes_wake_each_other_by_the_direct_address() {
     let url = with_direct(&pgbouncer.url(database.name()), &database.url());
     let (first, second) = (open(&url).await, open(&url).await);
     let node = first.join("accepts", now()).await.unwrap();
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let bell = second.bell();
     wait_for("the other node is woken", || async {
         accept(&first, make.event(make.tenant(), make.target()), node).await;
@@ -120,7 +120,7 @@ async fn every_answer_is_true_when_the_pooler_crashes() {
     let (database, mut pgbouncer) = start().await;
     let url = pgbouncer.url(database.name());
     let stores = [open(&url).await, open(&url).await];
-    let make = Arc::new(Maker::new());
+    let make = Arc::new(ParcelGenerator::new());
     let stop = tokio_util::sync::CancellationToken::new();
     let mut load = Vec::new();
     for n in 0..8 {

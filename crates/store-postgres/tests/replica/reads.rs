@@ -11,7 +11,7 @@ use gancho_testkit::{
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::world::{Maker, accept, now};
+use crate::world::{ParcelGenerator, accept, now};
 
 fn with_replica(url: &str, read: &str) -> String {
     format!("{url}&read={}", utf8_percent_encode(read, NON_ALPHANUMERIC))
@@ -31,7 +31,7 @@ async fn lists_come_from_the_replica_while_it_is_of_use() {
     let url = with_replica(&database.url(), &standby.url(database.name()));
     let store = PostgresStore::connect(&url, Options::default()).await.unwrap();
     let reader: Arc<PostgresStore> = store.reader().expect("a replica is configured");
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let (tenant, target) = (make.tenant(), make.target());
     let node = store.join("writes", now()).await.unwrap();
     accept(&store, make.event(tenant, target), node).await;
@@ -80,7 +80,7 @@ async fn a_replica_of_another_database_is_refused_and_one_that_is_down_is_not() 
 
     let url = with_replica(&database.url(), "postgres://postgres@127.0.0.1:1/none?sslmode=disable");
     let store = PostgresStore::connect(&url, Options::default()).await.unwrap();
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let tenant = make.tenant();
     let node = store.join("writes", now()).await.unwrap();
     accept(&store, make.event(tenant, make.target()), node).await;

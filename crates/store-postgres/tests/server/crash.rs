@@ -13,7 +13,7 @@ use gancho_testkit::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{Maker, now, open};
+use crate::world::{ParcelGenerator, now, open};
 
 type Answers = Vec<(TenantId, ParcelId, Result<(), StoreError>)>;
 
@@ -64,7 +64,7 @@ async fn start_load(
     store: &Arc<PostgresStore>,
     stop: &CancellationToken,
 ) -> Vec<JoinHandle<Answers>> {
-    let make = Arc::new(Maker::new());
+    let make = Arc::new(ParcelGenerator::new());
     let node = store.join("loads", now()).await.unwrap();
     (0..8)
         .map(|_| {
@@ -87,7 +87,7 @@ async fn start_load(
 }
 
 async fn wait_until_it_accepts(store: &PostgresStore) {
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = wait_for("the server is back", || async {
         let joined = store.join("waits", now()).await;
         let error = joined.as_ref().err();

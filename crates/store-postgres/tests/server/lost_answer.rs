@@ -11,7 +11,7 @@ use gancho_testkit::{
     wait_for,
 };
 
-use crate::world::{Maker, accept, claim, delivered, now, open};
+use crate::world::{ParcelGenerator, accept, claim, delivered, now, open};
 
 struct Server {
     database: Database,
@@ -75,7 +75,7 @@ impl Server {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_is_not_said_to_have_failed_when_it_was_written() {
     let (server, store) = Server::start().await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let tenant = make.tenant();
     let node = store.join("releases", now()).await.unwrap();
     let id = accept(&store, make.event(tenant, make.target()), node).await;

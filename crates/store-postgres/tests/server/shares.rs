@@ -8,7 +8,7 @@ use gancho_store_postgres::PostgresStore;
 use gancho_testkit::postgres::{Database, fresh_database};
 use tokio::task::JoinSet;
 
-use crate::world::{Maker, accept, claim, now, open};
+use crate::world::{ParcelGenerator, accept, claim, now, open};
 
 const PERIOD: &str = "2026-11";
 
@@ -18,7 +18,7 @@ const PERIOD: &str = "2026-11";
 async fn calls_that_wait_for_a_lock_of_their_tenant_leave_sessions_to_others() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let (busy, other) = (make.tenant(), make.tenant());
     spend(&store, busy).await;
     let mut holder = database.client().await.unwrap();

@@ -12,7 +12,7 @@ use gancho_testkit::{
     wait_for,
 };
 
-use crate::world::{Maker, claim, delivered, now, open};
+use crate::world::{ParcelGenerator, claim, delivered, now, open};
 
 /// Runs rounds of upkeep for which everything created until now is old. Returns the number of steps.
 async fn prune(store: &PostgresStore) -> usize {
@@ -46,7 +46,7 @@ async fn deliver_all(store: &PostgresStore, node: NodeId) {
 async fn spans_and_subjects_go_with_what_is_in_them() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let node = store.join("prunes", now()).await.unwrap();
     let tenant = make.tenant();
     let mut late = make.about(tenant, make.target(), "late");
@@ -98,7 +98,7 @@ async fn what_was_left_behind_goes_in_one_round() {
 async fn a_key_that_is_claimed_again_is_not_forgotten() {
     let database = fresh_database().await.unwrap();
     let store = open(&database).await;
-    let make = Maker::new();
+    let make = ParcelGenerator::new();
     let (tenant, start) = (make.tenant(), now());
     let keyed = |until| NewParcel {
         once: Some(IdempotencyKey { key: [7; 32], content: [8; 32], until }),

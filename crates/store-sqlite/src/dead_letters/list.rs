@@ -19,13 +19,13 @@ use crate::{
 
 /// A letter's position in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ListPosition {
     pub moved_at: i64,
     /// The row number of its delivery.
     pub delivery: i64,
 }
 
-impl Place {
+impl ListPosition {
     /// Encodes the position of the next page in 32 bytes.
     pub fn write(self) -> [u8; 32] {
         let mut place = [0; 32];
@@ -58,7 +58,7 @@ pub(crate) fn page_of(
     for place in found {
         let Some((parcel, size)) = letters.size(place)? else { continue };
         if bytes + size > page.max_bytes && !rows.is_empty() {
-            return Ok(Page { rows, next: last.map(Place::write) });
+            return Ok(Page { rows, next: last.map(ListPosition::write) });
         }
         // The body of an event is read once, however many of its deliveries are on the page.
         let body = match bodies.get(&parcel) {
@@ -70,7 +70,7 @@ pub(crate) fn page_of(
         bytes += size;
         last = Some(place);
     }
-    Ok(Page { rows, next: next.map(Place::write) })
+    Ok(Page { rows, next: next.map(ListPosition::write) })
 }
 
 /// Returns the index that has them in the order of time.
@@ -100,8 +100,8 @@ impl Letters<'_> {
         after: Option<&[u8; 32]>,
         max: usize,
         budget: &mut ScanBudget,
-    ) -> Result<(Vec<Place>, Option<Place>), TxError> {
-        let mut at = after.map(Place::read).transpose()?;
+    ) -> Result<(Vec<ListPosition>, Option<ListPosition>), TxError> {
+        let mut at = after.map(ListPosition::read).transpose()?;
         let mut found = Vec::new();
         let mut step = (max + 1).min(MAX_STEP);
         loop {
@@ -132,16 +132,22 @@ impl Letters<'_> {
     }
 
     /// Returns up to `step` dead letters after a position, and whether each matches.
-    fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, TxError> {
+    fn step(
+        &self,
+        after: Option<ListPosition>,
+        step: usize,
+    ) -> Result<Vec<(ListPosition, bool)>, TxError> {
         if let Some(delivery) = self.filter.delivery {
             let mut conditions = Conditions::default();
             conditions.add("l.delivery = $", seq(delivery));
             return match after {
                 Some(_) => Ok(Vec::new()),
-                None => self.look(index(self.filter), conditions, step),
+                None => self.scan_rows(index(self.filter), conditions, step),
             };
         }
-        let Some(after) = after else { return self.look(index(self.filter), self.within(), step) };
+        let Some(after) = after else {
+            return self.scan_rows(index(self.filter), self.within(), step);
+        };
         // The others of the same instant, then the ones after it: both by the index alone.
         let (beyond, behind) = match self.order {
             ListOrder::NewestFirst => ("l.delivery < $", "l.moved_at < $"),
@@ -150,11 +156,11 @@ impl Letters<'_> {
         let mut conditions = self.within();
         conditions.add("l.moved_at = $", after.moved_at);
         conditions.add(beyond, after.delivery);
-        let mut looked = self.look(index(self.filter), conditions, step)?;
+        let mut looked = self.scan_rows(index(self.filter), conditions, step)?;
         if looked.len() < step {
             let mut conditions = self.within();
             conditions.add(behind, after.moved_at);
-            looked.extend(self.look(index(self.filter), conditions, step - looked.len())?);
+            looked.extend(self.scan_rows(index(self.filter), conditions, step - looked.len())?);
         }
         Ok(looked)
     }
@@ -173,12 +179,12 @@ impl Letters<'_> {
         conditions
     }
 
-    fn look(
+    fn scan_rows(
         &self,
         index: &str,
         within: Conditions,
         step: usize,
-    ) -> Result<Vec<(Place, bool)>, TxError> {
+    ) -> Result<Vec<(ListPosition, bool)>, TxError> {
         let filter = self.filter;
         let range = within.sql();
         let mut conditions = within.without_conditions();
@@ -202,13 +208,13 @@ impl Letters<'_> {
             conditions.sql()
         ))?;
         let looked = look.query_map(&*conditions.values(), |row| {
-            Ok((Place { moved_at: row.get(0)?, delivery: row.get(1)? }, row.get(2)?))
+            Ok((ListPosition { moved_at: row.get(0)?, delivery: row.get(1)? }, row.get(2)?))
         })?;
         Ok(looked.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Returns the row number of its parcel, and the size of the parcel's body.
-    fn size(&self, place: Place) -> Result<Option<(i64, usize)>, TxError> {
+    fn size(&self, place: ListPosition) -> Result<Option<(i64, usize)>, TxError> {
         Ok(self
             .db
             .prepare_cached(
@@ -225,7 +231,7 @@ impl Letters<'_> {
             .query_row([parcel], |row| Ok(rows::bytes(row, 0)))?
     }
 
-    fn letter(&self, place: Place, body: Bytes) -> Result<Option<DeadLetter>, TxError> {
+    fn letter(&self, place: ListPosition, body: Bytes) -> Result<Option<DeadLetter>, TxError> {
         // Without the body, which may have been read already.
         let mut find = self.db.prepare_cached(&format!(
             "SELECT {} FROM dead_letters l CROSS JOIN deliveries d ON d.seq = l.delivery

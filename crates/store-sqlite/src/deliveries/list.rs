@@ -16,14 +16,14 @@ use rusqlite::{Connection, ToSql, params};
 
 use self::{
     fit::{BODY_SIZE, COST_OF_BYTES, FITS, READ_BODY, READ_PARCEL, fit},
-    reported::ReportTrail,
-    table::TableTrail,
+    reported::ReportScan,
+    table::TableScan,
 };
 pub(crate) use self::{reported::failed_emails, table::page_of_all};
 use super::read;
 use crate::{
     rows::{self, seq},
-    scan::{BODY_COST, Direction, PARCEL_COST, Reach, ScanBudget, Search, Trail, page},
+    scan::{BODY_COST, Direction, PARCEL_COST, RowScan, ScanBudget, ScanExtent, Search, page},
     states::DEAD,
     time_buckets,
     tx_error::TxError,
@@ -40,7 +40,7 @@ pub(crate) fn page_of(
         return named(db, scope, filter, request, budget);
     }
     let list = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
-    list.page(list.trails(scope), request, budget)
+    list.page(list.scans(scope), request, budget)
 }
 
 /// Lists the deliveries of events with an external id. Several events may have the same id; they are read one
@@ -67,7 +67,7 @@ fn named(
             let within = after.take().filter(|after| after.0 == event);
             let below = direction.start(within.map(|(_, delivery)| delivery), 0, i64::MAX);
             let max = request.max - rows.len();
-            let mut search = Search::new(vec![EventTrail { list, event }], below, max);
+            let mut search = Search::new(vec![EventScan { list, event }], below, max);
             budget.spend(PARCEL_COST);
             let (found, next) = page(&mut search, max, budget, |key| list.row(key))?;
             rows.extend(found);
@@ -94,42 +94,42 @@ struct ListQuery<'a> {
     direction: Direction,
 }
 
-enum DeliveryTrail<'a> {
-    Table(TableTrail<'a>),
-    Buckets(BucketTrail<'a>),
-    Failed(FailureTrail<'a>),
-    Event(EventTrail<'a>),
-    Reported(ReportTrail<'a>),
+enum DeliveryScan<'a> {
+    Table(TableScan<'a>),
+    Buckets(BucketScan<'a>),
+    Failed(FailureScan<'a>),
+    Event(EventScan<'a>),
+    Reported(ReportScan<'a>),
 }
 
 /// The time buckets of a target or of a lane, or all of the tenant's.
-struct BucketTrail<'a> {
+struct BucketScan<'a> {
     list: ListQuery<'a>,
     scope: TenantScope,
 }
 
 /// The index of failed deliveries of a target or of a lane.
-struct FailureTrail<'a> {
+struct FailureScan<'a> {
     list: ListQuery<'a>,
     of: Result<TargetId, Lane>,
 }
 
-struct EventTrail<'a> {
+struct EventScan<'a> {
     list: ListQuery<'a>,
     /// The row number of its parcel.
     event: i64,
 }
 
 impl<'a> ListQuery<'a> {
-    fn trails(self, scope: TenantScope) -> Vec<DeliveryTrail<'a>> {
+    fn scans(self, scope: TenantScope) -> Vec<DeliveryScan<'a>> {
         let Self { filter, .. } = self;
         if let Some(event) = filter.event {
-            return vec![DeliveryTrail::Event(EventTrail { list: self, event: seq(event) })];
+            return vec![DeliveryScan::Event(EventScan { list: self, event: seq(event) })];
         }
         if filter.status != Some(Status::Failed) {
-            return vec![DeliveryTrail::Buckets(BucketTrail { list: self, scope })];
+            return vec![DeliveryScan::Buckets(BucketScan { list: self, scope })];
         }
-        let failed = |of| DeliveryTrail::Failed(FailureTrail { list: self, of });
+        let failed = |of| DeliveryScan::Failed(FailureScan { list: self, of });
         match (filter.endpoint, filter.lane) {
             (Some(target), _) => vec![failed(Ok(target))],
             (None, Some(lane)) => vec![failed(Err(lane))],
@@ -139,14 +139,14 @@ impl<'a> ListQuery<'a> {
 
     fn page(
         self,
-        trails: Vec<DeliveryTrail<'_>>,
+        scans: Vec<DeliveryScan<'_>>,
         request: &PageRequest,
         budget: &mut ScanBudget,
     ) -> Result<Page<DeliveryRow>, TxError> {
         let direction = self.direction;
         let after = request.after.as_ref().map(|place| seq(place_id(place)));
         let below = direction.start(after, self.lowest(), self.end());
-        let mut search = Search::new(trails, below, request.max);
+        let mut search = Search::new(scans, below, request.max);
         let (rows, next) = page(&mut search, request.max, budget, |key| self.row(key))?;
         Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
     }
@@ -185,7 +185,7 @@ impl<'a> ListQuery<'a> {
     }
 
     /// Scans `step` rows of the table in a range. Returns the key of the last, or `None` if there are no more.
-    fn look_between(
+    fn scan_between(
         &self,
         (first, end): (i64, i64),
         step: usize,
@@ -196,13 +196,14 @@ impl<'a> ListQuery<'a> {
             "deliveries d WHERE d.seq >= ?14 AND d.seq < ?15 ORDER BY d.seq {} LIMIT ?16",
             self.direction.word()
         );
-        let (count, last) = self.look(&from, &[&first, &end, &(step as i64)], budget, found)?;
+        let (count, last) =
+            self.scan_rows(&from, &[&first, &end, &(step as i64)], budget, found)?;
         Ok(last.filter(|_| count >= step))
     }
 
     /// Scans the rows of a statement, whose parameters 1 to 13 are bound here and the others by `more`.
     /// Returns how many there were, or `usize::MAX` if there may be more, and the key of the last.
-    fn look(
+    fn scan_rows(
         &self,
         from: &str,
         more: &[&dyn ToSql],
@@ -262,54 +263,54 @@ impl<'a> ListQuery<'a> {
     }
 }
 
-impl Trail for DeliveryTrail<'_> {
+impl RowScan for DeliveryScan<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         match self {
-            Self::Table(trail) => trail.follow(below, step, budget, found),
-            Self::Buckets(trail) => trail.follow(below, step, budget, found),
-            Self::Failed(trail) => trail.follow(below, step, budget, found),
-            Self::Event(trail) => trail.follow(below, step, budget, found),
-            Self::Reported(trail) => trail.follow(below, step, budget, found),
+            Self::Table(row_scan) => row_scan.follow(below, step, budget, found),
+            Self::Buckets(row_scan) => row_scan.follow(below, step, budget, found),
+            Self::Failed(row_scan) => row_scan.follow(below, step, budget, found),
+            Self::Event(row_scan) => row_scan.follow(below, step, budget, found),
+            Self::Reported(row_scan) => row_scan.follow(below, step, budget, found),
         }
     }
 }
 
 /// One range of the table at a time.
-impl Trail for BucketTrail<'_> {
+impl RowScan for BucketScan<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let ListQuery { db, filter, direction, .. } = self.list;
         let within = time_buckets::BucketFilter { target: filter.endpoint, lane: filter.lane };
         let rows = direction.rows_below(below, self.list.lowest(), self.list.end());
         let Some(bucket) = time_buckets::next(db, self.scope, within, rows, direction)? else {
-            return Ok(Reach::End);
+            return Ok(ScanExtent::End);
         };
         budget.spend(1);
         let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
-        let last = self.list.look_between(rows, step, budget, found)?;
-        Ok(Reach::DownTo(last.unwrap_or(reached)))
+        let last = self.list.scan_between(rows, step, budget, found)?;
+        Ok(ScanExtent::DownTo(last.unwrap_or(reached)))
     }
 }
 
-impl Trail for FailureTrail<'_> {
+impl RowScan for FailureScan<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let (index, by) = match self.of {
             Ok(_) => ("deliveries_failed", "d.target_id = ?2"),
             Err(_) => ("deliveries_failed_of_lane", "d.lane = ?17"),
@@ -327,19 +328,19 @@ impl Trail for FailureTrail<'_> {
         if lane.is_some() {
             values.push(&lane);
         }
-        let (count, last) = self.list.look(&from, &values, budget, found)?;
-        Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
+        let (count, last) = self.list.scan_rows(&from, &values, budget, found)?;
+        Ok(last.filter(|_| count >= step).map_or(ScanExtent::End, ScanExtent::DownTo))
     }
 }
 
-impl Trail for EventTrail<'_> {
+impl RowScan for EventScan<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let word = self.list.direction.word();
         let from = format!(
             "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
@@ -350,8 +351,8 @@ impl Trail for EventTrail<'_> {
         );
         let (first, end) = self.list.direction.rows_below(below, 0, i64::MAX);
         let values: [&dyn ToSql; 4] = [&self.event, &first, &end, &(step as i64)];
-        let (count, last) = self.list.look(&from, &values, budget, found)?;
-        Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
+        let (count, last) = self.list.scan_rows(&from, &values, budget, found)?;
+        Ok(last.filter(|_| count >= step).map_or(ScanExtent::End, ScanExtent::DownTo))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The deliveries of one subject to one target.
-type Line = (TenantId, TargetId, String);
+type SubjectQueue = (TenantId, TargetId, String);
 
 /// Makes a delivery due now, in this state. A delivery that had ended restarts its plan.
 pub(super) fn make_due(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), TxError> {
@@ -36,10 +36,10 @@ pub(crate) fn retry_in_order(
 ) -> Result<Vec<RetryOutcome>, TxError> {
     let mut answers = Vec::with_capacity(rows.len());
     // For each line, one of its deliveries and whether one was unfinished before.
-    let mut lines = BTreeMap::<Line, (i64, bool)>::new();
+    let mut lines = BTreeMap::<SubjectQueue, (i64, bool)>::new();
     let mut retried = false;
     for row in rows {
-        let Some((state, line)) = standing(tx, *row)? else {
+        let Some((state, line)) = state_and_queue(tx, *row)? else {
             answers.push(RetryOutcome::Unknown);
             continue;
         };
@@ -74,7 +74,10 @@ pub(crate) fn retry_in_order(
 }
 
 /// Returns the state of a delivery, and its line if it is ordered.
-fn standing(tx: &Tx<'_>, row: i64) -> Result<Option<(State, Option<Line>)>, TxError> {
+fn state_and_queue(
+    tx: &Tx<'_>,
+    row: i64,
+) -> Result<Option<(State, Option<SubjectQueue>)>, TxError> {
     let mut find = tx.db.prepare_cached(
         "SELECT state, tenant_id, target_id, subject FROM deliveries WHERE seq = ?1",
     )?;

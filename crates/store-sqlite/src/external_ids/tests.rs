@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_domain::{Kind, ParcelId, Random, SeededRandom, TenantScope, Time};
+use gancho_domain::{ParcelId, ParcelKind, Random, SeededRandom, TenantScope, Time};
 use gancho_store::{EventFilter, NewParcel, NodeId, PageRequest, StoreError};
 use rusqlite::Connection;
 
@@ -30,7 +30,7 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
     let parcel = Parcel {
         id: ParcelId::from_bits(number << 65),
         tenant: TenantId::from_bits(1 + u128::from(dice.next() % 2)),
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "a".into(),
         subject: None,
         external_id: (name > 0).then(|| format!("{:x}", name * 0x9E37_79B9_7F4A).into()),

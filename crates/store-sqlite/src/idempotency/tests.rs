@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Kind, Random, SeededRandom};
+use gancho_domain::{ParcelKind, Random, SeededRandom};
 use gancho_store::StoreError;
 use rusqlite::Connection;
 
@@ -91,7 +91,7 @@ impl World {
         let parcel = Parcel {
             id: ParcelId::from_bits(self.parcels),
             tenant: TenantId::from_bits(1 + u128::from(self.below(2))),
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "a".into(),
             subject: None,
             external_id: None,

@@ -1,33 +1,33 @@
 use super::*;
 
-/// A trail of numbers, of which the even ones match.
+/// A scan of numbers, of which the even ones match.
 struct Numbers(Vec<i64>);
 
-impl Trail for Numbers {
+impl RowScan for Numbers {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let looked: Vec<i64> =
             self.0.iter().rev().copied().filter(|number| *number < below).take(step).collect();
         budget.spend(looked.len());
         found.extend(looked.iter().filter(|number| *number % 2 == 0));
         Ok(match looked.last() {
-            Some(last) if looked.len() == step => Reach::DownTo(*last),
-            _ => Reach::End,
+            Some(last) if looked.len() == step => ScanExtent::DownTo(*last),
+            _ => ScanExtent::End,
         })
     }
 }
 
 /// Returns all pages, one after the other, and their number.
-fn all(trails: &[Vec<i64>], max: usize, max_scanned: usize) -> (Vec<i64>, usize) {
+fn all(scans: &[Vec<i64>], max: usize, max_scanned: usize) -> (Vec<i64>, usize) {
     let (mut rows, mut below, mut pages) = (Vec::new(), i64::MAX, 0);
     loop {
-        let trails = trails.iter().map(|numbers| Numbers(numbers.clone())).collect();
-        let mut search = Search::new(trails, below, max);
+        let scans = scans.iter().map(|numbers| Numbers(numbers.clone())).collect();
+        let mut search = Search::new(scans, below, max);
         let mut budget = ScanBudget::new(max_scanned);
         let (page, next) = page(&mut search, max, &mut budget, |row| Ok(Some(row))).unwrap();
         assert!(page.len() <= max);
@@ -48,13 +48,13 @@ fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
     let one: Vec<i64> = (0..500).filter(|number| number % 3 == 0).collect();
     let two: Vec<i64> = (0..500).filter(|number| number % 3 == 1).collect();
     let far: Vec<i64> = (0..20).map(|number| number * 3 + 2).collect();
-    let trails = [one, two, far];
-    let mut expected: Vec<i64> = trails.concat();
+    let scans = [one, two, far];
+    let mut expected: Vec<i64> = scans.concat();
     expected.retain(|number| number % 2 == 0);
     expected.sort_unstable_by_key(|number| std::cmp::Reverse(*number));
     for max in [1, 2, 7, 100, 1_000] {
         for max_scanned in [1, 2, 3, 10, 50, 10_000] {
-            let (rows, _) = all(&trails, max, max_scanned);
+            let (rows, _) = all(&scans, max, max_scanned);
             assert_eq!(rows, expected, "pages of {max}, {max_scanned} budget");
         }
     }

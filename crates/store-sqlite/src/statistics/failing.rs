@@ -6,7 +6,7 @@ use gancho_domain::{Lane, TenantId, Time};
 use gancho_store::{
     FailingTarget, StatisticsStep, TargetId,
     states::sql,
-    statistics::{FAILING_WINDOW, level::TARGET_MINUTE, without_success::NoSuccess},
+    statistics::{FAILING_WINDOW, level::TARGET_MINUTE, without_success::WithoutSuccessQuery},
 };
 use rusqlite::{Connection, params};
 
@@ -57,7 +57,10 @@ pub(super) fn failing(
 }
 
 /// Returns every target with enough failed attempts, whether others succeeded or not.
-pub(super) fn all_failing(db: &Connection, of: &NoSuccess) -> Result<Vec<FailingTarget>, TxError> {
+pub(super) fn all_failing(
+    db: &Connection,
+    of: &WithoutSuccessQuery,
+) -> Result<Vec<FailingTarget>, TxError> {
     let mut list = db.prepare_cached(sql!(
         "SELECT tenant_id, target_id, sum(failed) FROM statistics INDEXED BY statistics_failing
          WHERE level = {TARGET_MINUTE} AND failed > 0 AND lane = ?1 AND at >= ?2 AND at < ?3

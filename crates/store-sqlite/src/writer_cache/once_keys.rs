@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// Half of each hash, which is enough to distinguish them.
-pub(crate) type HalfHash = [u8; 16];
-pub(crate) type OnceKey = (TenantId, HalfHash);
+pub(crate) type HashPrefix = [u8; 16];
+pub(crate) type OnceKey = (TenantId, HashPrefix);
 
 pub(crate) const FIRST: OnceKey = (TenantId::from_bits(0), [0; 16]);
 pub(crate) const LAST: OnceKey = (TenantId::from_bits(u128::MAX), [u8::MAX; 16]);
@@ -23,7 +23,7 @@ pub(crate) const LAST: OnceKey = (TenantId::from_bits(u128::MAX), [u8::MAX; 16])
 #[derive(Clone, Copy)]
 pub(crate) struct KeyUse {
     pub first: ParcelId,
-    pub content: HalfHash,
+    pub content: HashPrefix,
     pub until: Time,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{
-    EventId, IdMaker, Kind, Parcel, SeededRandom, SystemClock, TenantId, TenantScope, Time,
+    EventId, IdMaker, Parcel, ParcelKind, SeededRandom, SystemClock, TenantId, TenantScope, Time,
 };
 use gancho_store::{Accept, Deliveries, NewParcel, NodeId};
 use gancho_store_sqlite::{Options, SqliteStore};
@@ -35,7 +35,7 @@ async fn the_rest_of_a_body_is_not_read() {
         let parcel = Parcel {
             id: ids.make(),
             tenant,
-            kind: Kind::Email,
+            kind: ParcelKind::Email,
             event_type: "email".into(),
             subject: None,
             external_id: None,

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::Command, sync::Arc};
 use bytes::Bytes;
 use gancho_domain::Tenant;
 use gancho_store::{
-    Collection, Expect, Store, StoreError,
+    Collection, Precondition, Store, StoreError,
     conformance::{
         Fixture,
         build::{World, delivered},
@@ -123,7 +123,7 @@ async fn room_is_made<F: Fixture>(world: &World<F>) {
         assert!(world.store.change_tenant(tenant).await.unwrap());
     }
     let silences = Collection::operators("silences");
-    let put = world.store.put_document(silences, "all", Bytes::new(), Expect::Anything).await;
+    let put = world.store.put_document(silences, "all", Bytes::new(), Precondition::Anything).await;
     assert!(put.unwrap().is_some());
     let another = world.store.create_tenant(Tenant::new(world.id(), "another", world.now())).await;
     assert!(matches!(another, Err(StoreError::Full(_))), "{another:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{
-    Clock, IdMaker, Next, Parcel, ParcelId, SeededRandom, SystemClock, TenantScope,
+    Clock, IdMaker, NextStep, Parcel, ParcelId, SeededRandom, SystemClock, TenantScope,
 };
 use gancho_store::{
     Accept, Claiming, ContentErasure, Deliveries, Erasure, NewParcel, Settle, Settlement,
@@ -24,7 +24,7 @@ struct Shape {
 
 async fn deliver_all(store: &SqliteStore) {
     let jobs = store.claim(claim_at(SystemClock.now())).await.unwrap().jobs;
-    let done = |job| Settlement::of(job, SystemClock.now(), None, Next::Delivered);
+    let done = |job| Settlement::of(job, SystemClock.now(), None, NextStep::Delivered);
     store.settle(NODE, jobs.iter().map(done).collect()).await.unwrap();
 }
 

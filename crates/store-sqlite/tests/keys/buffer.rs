@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
-    IdMaker, Kind, Parcel, ParcelId, SeededRandom, SystemClock, TenantId, TenantScope, Time,
+    IdMaker, Parcel, ParcelId, ParcelKind, SeededRandom, SystemClock, TenantId, TenantScope, Time,
 };
 use gancho_store::{
     Accept, AcceptOutcome, Deliveries, EventFilter, IdempotencyKey, NewParcel, NodeId, PageRequest,
@@ -23,7 +23,7 @@ fn parcel(id: ParcelId, tenant: TenantId, name: &str, key: [u8; 32]) -> NewParce
     let parcel = Parcel {
         id,
         tenant,
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "a".into(),
         subject: None,
         external_id: Some(name.into()),
@@ -65,7 +65,7 @@ fn of_schema_2(path: &Path, tenant: TenantId, first: ParcelId, key: [u8; 32]) {
             tenant.bytes(),
             first.bytes(),
             NOW.micros(),
-            Kind::Event.number()
+            ParcelKind::Event.number()
         ],
     )
     .unwrap();

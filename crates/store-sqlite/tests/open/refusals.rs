@@ -61,7 +61,7 @@ fn another_name_of_the_same_file_is_kept_out() {
 async fn the_file_and_its_log_are_private() {
     use std::os::unix::fs::PermissionsExt;
 
-    use gancho_store::{Collection, Documents, Expect};
+    use gancho_store::{Collection, Documents, Precondition};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gancho.db");
     let mode = |ending: &str| {
@@ -70,7 +70,7 @@ async fn the_file_and_its_log_are_private() {
     };
     let store = SqliteStore::open(&Options::at(&path)).unwrap();
     let note = Collection::operators("note");
-    store.put_document(note, "a", "1".into(), Expect::Nothing).await.unwrap();
+    store.put_document(note, "a", "1".into(), Precondition::Nothing).await.unwrap();
     assert_eq!([mode(""), mode("-wal"), mode("-shm")], [0o600; 3]);
     assert_eq!(
         std::fs::metadata(path.with_extension("lock")).unwrap().permissions().mode() & 0o777,
@@ -83,7 +83,7 @@ async fn the_file_and_its_log_are_private() {
     // A file that an earlier version made: other users lose access, the group keeps it.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o664)).unwrap();
     let store = SqliteStore::open(&Options::at(&path)).unwrap();
-    store.put_document(note, "b", "1".into(), Expect::Nothing).await.unwrap();
+    store.put_document(note, "b", "1".into(), Precondition::Nothing).await.unwrap();
     assert_eq!([mode(""), mode("-wal")], [0o660; 2]);
 }
 
@@ -158,23 +158,23 @@ fn open_and_close(path: &Path) {
 
 #[tokio::test]
 async fn others_may_look_but_not_write() {
-    use gancho_store::{Collection, Documents, Expect};
+    use gancho_store::{Collection, Documents, Precondition};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gancho 100%.db");
     assert!(SqliteStore::open_to_read(&path).is_err(), "there is none yet");
     assert!(!path.exists(), "looking has made a file");
     let first = SqliteStore::open(&Options::at(&path)).unwrap();
     let collection = Collection::operators("note");
-    first.put_document(collection, "a", "1".into(), Expect::Nothing).await.unwrap();
+    first.put_document(collection, "a", "1".into(), Precondition::Nothing).await.unwrap();
     let second = SqliteStore::open_to_read(&path).unwrap();
     assert_eq!(second.document(collection, "a").await.unwrap().unwrap().body, "1");
-    first.put_document(collection, "b", "2".into(), Expect::Nothing).await.unwrap();
+    first.put_document(collection, "b", "2".into(), Precondition::Nothing).await.unwrap();
     assert_eq!(
         second.documents(collection, None, 10).await.unwrap().len(),
         2,
         "what came later is seen"
     );
-    let refused = second.put_document(collection, "c", "3".into(), Expect::Nothing).await;
+    let refused = second.put_document(collection, "c", "3".into(), Precondition::Nothing).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     drop((first, second));
     // A process that has closed the store leaves all of it in the file.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use gancho_domain::{Clock, IdMaker, Next, SeededRandom, SystemClock};
+use gancho_domain::{Clock, IdMaker, NextStep, SeededRandom, SystemClock};
 use gancho_store::{Accept, Claiming, Settle, Settlement, TargetId, Upkeep};
 use gancho_store_sqlite::{Options, SqliteStore};
 
@@ -10,7 +10,7 @@ use crate::world::{NODE, claim_at, event};
 
 async fn deliver_all(store: &SqliteStore) {
     let jobs = store.claim(claim_at(SystemClock.now())).await.unwrap().jobs;
-    let done = |job| Settlement::of(job, SystemClock.now(), None, Next::Delivered);
+    let done = |job| Settlement::of(job, SystemClock.now(), None, NextStep::Delivered);
     store.settle(NODE, jobs.iter().map(done).collect()).await.unwrap();
 }
 

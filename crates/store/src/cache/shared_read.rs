@@ -18,7 +18,7 @@ struct PendingRead<V> {
     outcome: watch::Receiver<Outcome<V>>,
 }
 
-pub(super) enum Part<'a, K: Eq + Hash + Copy, V> {
+pub(super) enum ReadRole<'a, K: Eq + Hash + Copy, V> {
     Leader(Leader<'a, K, V>),
     Follower(Follower<V>),
 }
@@ -40,17 +40,17 @@ impl<K, V> Default for SharedReads<K, V> {
 
 impl<K: Eq + Hash + Copy, V> SharedReads<K, V> {
     /// Joins the read that is under way, unless something was changed since it began.
-    pub fn join(&self, key: K, changes: Changes) -> Part<'_, K, V> {
+    pub fn join(&self, key: K, changes: Changes) -> ReadRole<'_, K, V> {
         let mut all = self.0.lock();
         if let Some(one) = all.get(&key)
             && one.changes == changes
             && one.outcome.has_changed().is_ok()
         {
-            return Part::Follower(Follower(one.outcome.clone()));
+            return ReadRole::Follower(Follower(one.outcome.clone()));
         }
         let (outcome, told) = watch::channel(None);
         all.insert(key, PendingRead { changes, outcome: told });
-        Part::Leader(Leader { reads: self, key, outcome })
+        ReadRole::Leader(Leader { reads: self, key, outcome })
     }
 }
 

@@ -218,6 +218,7 @@ async fn an_entry_that_is_changed_all_the_time_is_read_for_a_tenth_of_the_time()
         // As it is when the read begins.
         let seen = changes.load(Ordering::Relaxed) as u32;
         reads.fetch_add(1, Ordering::Relaxed);
+        // Sleeps in virtual time, as a store that reads.
         tokio::time::sleep(TOOK).await;
         Ok(Arc::new(seen))
     };

@@ -1,6 +1,6 @@
 //! Accepted parcels are stored completely and unchanged.
 
-use gancho_domain::{Lane, Next, State, parcel::Kind};
+use gancho_domain::{Lane, NextStep, State, parcel::ParcelKind};
 
 use super::{
     Fixture,
@@ -64,9 +64,11 @@ pub async fn a_parcel_keeps_all_its_deliveries<F: Fixture>() {
 pub async fn every_kind_and_lane_is_kept<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    for (kind, lane) in
-        [(Kind::Event, Lane::Webhook), (Kind::Receipt, Lane::Dispatch), (Kind::Email, Lane::Email)]
-    {
+    for (kind, lane) in [
+        (ParcelKind::Event, Lane::Webhook),
+        (ParcelKind::Receipt, Lane::Dispatch),
+        (ParcelKind::Email, Lane::Email),
+    ] {
         let draft = world.event(acme).kind(kind).in_lane(lane, world.target());
         let (parcel, delivery) = (draft.parcel(), draft.delivery(0));
         world.accept(draft).await;
@@ -126,7 +128,7 @@ pub async fn a_held_delivery_is_its_holders_from_the_start<F: Fixture>() {
     };
     let tried = attempt(&job, world.now());
     let settled =
-        world.settle(Settlement::of(&job, world.now(), Some(tried), Next::Delivered)).await;
+        world.settle(Settlement::of(&job, world.now(), Some(tried), NextStep::Delivered)).await;
     assert_eq!(settled, DONE);
     assert_eq!(world.see(acme, delivery).await.row.state, State::Delivered);
 }

@@ -1,7 +1,7 @@
 //! Bodies and texts are stored byte for byte, whatever they contain.
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Next, TraceContext};
+use gancho_domain::{Attempt, Code, Failure, NextStep, TraceContext};
 
 use super::{
     Fixture,
@@ -137,7 +137,7 @@ pub async fn odd_reasons_are_kept<F: Fixture>() {
         let failure = Failure::new(Code::http(500), text);
         let now = world.now();
         let tried: Attempt = super::build::failed(job, now, failure.clone(), None);
-        let next = Next::Dead(failure.clone());
+        let next = NextStep::Dead(failure.clone());
         let settlement = Settlement::of(job, now, Some(tried), next);
         assert_eq!(world.settle(settlement).await, DONE);
 

@@ -9,7 +9,7 @@ use super::{
     Fixture,
     build::{World, scope},
 };
-use crate::{Collection, CollectionLimit, Document, Expect, VERSIONED_KIND};
+use crate::{Collection, CollectionLimit, Document, Precondition, VERSIONED_KIND};
 
 const KIND: &str = "event_type";
 const OTHER: &str = "api_key";
@@ -19,7 +19,7 @@ async fn put<F: Fixture>(
     collection: Collection,
     key: &str,
     body: &'static str,
-    expect: Expect,
+    expect: Precondition,
 ) -> Option<u64> {
     let body = Bytes::from_static(body.as_bytes());
     world.store.put_document(collection, key, body, expect).await.unwrap()
@@ -63,7 +63,7 @@ pub async fn one_reads_back_as_it_was_put<F: Fixture>() {
             let key = format!("key-{}", body.len());
             let store = &world.store;
             assert_eq!(
-                store.put_document(collection, &key, body, Expect::Nothing).await,
+                store.put_document(collection, &key, body, Precondition::Nothing).await,
                 Ok(Some(1))
             );
         }
@@ -81,19 +81,35 @@ pub async fn one_reads_back_as_it_was_put<F: Fixture>() {
 pub async fn what_is_expected_decides<F: Fixture>() {
     let world = World::<F>::new().await;
     let collection = Collection::of(scope(world.tenant().await), KIND);
-    assert_eq!(put(&world, collection, "a", "0", Expect::Version(0)).await, None, "not there");
-    assert_eq!(put(&world, collection, "a", "0", Expect::Version(1)).await, None, "not there");
+    assert_eq!(
+        put(&world, collection, "a", "0", Precondition::Version(0)).await,
+        None,
+        "not there"
+    );
+    assert_eq!(
+        put(&world, collection, "a", "0", Precondition::Version(1)).await,
+        None,
+        "not there"
+    );
     assert_eq!(world.store.document(collection, "a").await, Ok(None), "nothing was written");
 
-    assert_eq!(put(&world, collection, "a", "1", Expect::Nothing).await, Some(1));
-    assert_eq!(put(&world, collection, "a", "2", Expect::Nothing).await, None, "there already");
-    assert_eq!(put(&world, collection, "a", "2", Expect::Version(2)).await, None, "not yet");
-    assert_eq!(put(&world, collection, "a", "2", Expect::Version(1)).await, Some(2));
-    assert_eq!(put(&world, collection, "a", "3", Expect::Version(1)).await, None, "no longer");
+    assert_eq!(put(&world, collection, "a", "1", Precondition::Nothing).await, Some(1));
+    assert_eq!(
+        put(&world, collection, "a", "2", Precondition::Nothing).await,
+        None,
+        "there already"
+    );
+    assert_eq!(put(&world, collection, "a", "2", Precondition::Version(2)).await, None, "not yet");
+    assert_eq!(put(&world, collection, "a", "2", Precondition::Version(1)).await, Some(2));
+    assert_eq!(
+        put(&world, collection, "a", "3", Precondition::Version(1)).await,
+        None,
+        "no longer"
+    );
     let found = world.store.document(collection, "a").await.unwrap().unwrap();
     assert_eq!((&*found.body, found.version), (&b"2"[..], 2));
-    assert_eq!(put(&world, collection, "a", "3", Expect::Anything).await, Some(3));
-    assert_eq!(put(&world, collection, "b", "1", Expect::Anything).await, Some(1));
+    assert_eq!(put(&world, collection, "a", "3", Precondition::Anything).await, Some(3));
+    assert_eq!(put(&world, collection, "b", "1", Precondition::Anything).await, Some(1));
     let found = world.store.document(collection, "a").await.unwrap().unwrap();
     assert_eq!((&*found.body, found.version), (&b"3"[..], 3));
 }
@@ -101,8 +117,8 @@ pub async fn what_is_expected_decides<F: Fixture>() {
 pub async fn a_deleted_one_is_gone<F: Fixture>() {
     let world = World::<F>::new().await;
     let collection = Collection::of(scope(world.tenant().await), KIND);
-    put(&world, collection, "a", "1", Expect::Nothing).await;
-    put(&world, collection, "b", "1", Expect::Nothing).await;
+    put(&world, collection, "a", "1", Precondition::Nothing).await;
+    put(&world, collection, "b", "1", Precondition::Nothing).await;
     let store = &world.store;
     assert_eq!(store.delete_document(collection, "a").await, Ok(true));
     assert_eq!(store.delete_document(collection, "a").await, Ok(false));
@@ -110,13 +126,13 @@ pub async fn a_deleted_one_is_gone<F: Fixture>() {
     assert_eq!(store.find_document(KIND, "a").await, Ok(None));
     assert_eq!(keys(&world, collection, None).await, ["b"]);
     assert_eq!(all(&world, KIND, 10).await.len(), 1);
-    assert_eq!(put(&world, collection, "a", "2", Expect::Nothing).await, Some(1));
+    assert_eq!(put(&world, collection, "a", "2", Precondition::Nothing).await, Some(1));
 }
 
 pub async fn of_many_changers_one_wins<F: Fixture>() {
     let world = World::<F>::new().await;
     let collection = Collection::of(scope(world.tenant().await), KIND);
-    for (expect, version) in [(Expect::Nothing, 1), (Expect::Version(1), 2)] {
+    for (expect, version) in [(Precondition::Nothing, 1), (Precondition::Version(1), 2)] {
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..20_u8 {
             let store = Arc::clone(&world.store);
@@ -140,7 +156,11 @@ pub async fn keys_come_in_the_order_of_their_bytes<F: Fixture>() {
     let order =
         ["", " ", "%", "B", "_", "a", "a\0", "a\0b", "a.b", "aB", "ab", "z", "Ä", "é", "🪝"];
     for key in order.iter().rev() {
-        assert_eq!(put(&world, collection, key, "1", Expect::Nothing).await, Some(1), "{key:?}");
+        assert_eq!(
+            put(&world, collection, key, "1", Precondition::Nothing).await,
+            Some(1),
+            "{key:?}"
+        );
     }
     assert_eq!(keys(&world, collection, None).await, order);
     for (place, key) in order.iter().enumerate() {
@@ -160,11 +180,17 @@ pub async fn keys_come_in_the_order_of_their_bytes<F: Fixture>() {
 pub async fn one_is_found_by_its_key_in_any_collection<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
-    put(&world, Collection::of(scope(acme), KIND), "a", "of acme", Expect::Nothing).await;
-    put(&world, Collection::of(scope(globex), KIND), "g", "of globex", Expect::Nothing).await;
-    put(&world, Collection::operators(KIND), "o", "the operator's", Expect::Nothing).await;
-    put(&world, Collection::of(scope(globex), OTHER), "k", "of another kind", Expect::Nothing)
-        .await;
+    put(&world, Collection::of(scope(acme), KIND), "a", "of acme", Precondition::Nothing).await;
+    put(&world, Collection::of(scope(globex), KIND), "g", "of globex", Precondition::Nothing).await;
+    put(&world, Collection::operators(KIND), "o", "the operator's", Precondition::Nothing).await;
+    put(
+        &world,
+        Collection::of(scope(globex), OTHER),
+        "k",
+        "of another kind",
+        Precondition::Nothing,
+    )
+    .await;
     for (key, tenant) in [("a", Some(acme)), ("g", Some(globex)), ("o", None)] {
         let found = world.store.find_document(KIND, key).await.unwrap().unwrap();
         assert_eq!((found.tenant, &*found.key), (tenant, key));
@@ -183,10 +209,10 @@ pub async fn a_kind_is_listed_collection_by_collection<F: Fixture>() {
             tenant.map_or(Collection::operators(kind), |tenant| Collection::of(scope(tenant), kind))
         };
         for key in ["", "B", "a", "c"] {
-            put(&world, collection(KIND), key, "1", Expect::Nothing).await;
+            put(&world, collection(KIND), key, "1", Precondition::Nothing).await;
             expected.push((tenant, key.to_owned()));
         }
-        put(&world, collection(OTHER), "b", "1", Expect::Nothing).await;
+        put(&world, collection(OTHER), "b", "1", Precondition::Nothing).await;
     }
     for max in [1, 3, 4, 100] {
         assert_eq!(all(&world, KIND, max).await, expected, "pages of {max}");
@@ -210,10 +236,14 @@ pub async fn those_that_end_are_found_by_when<F: Fixture>() {
         let body = Bytes::from_static(b"1");
         match end {
             Some(end) => {
-                let expect = Expect::Nothing;
+                let expect = Precondition::Nothing;
                 world.store.put_document_until(collection, key, body, expect, end).await.unwrap()
             }
-            None => world.store.put_document(collection, key, body, Expect::Nothing).await.unwrap(),
+            None => world
+                .store
+                .put_document(collection, key, body, Precondition::Nothing)
+                .await
+                .unwrap(),
         };
     }
     let ending = async |from, to, max| {
@@ -233,7 +263,7 @@ pub async fn collections_do_not_mix<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
     let own = Collection::of(scope(acme), KIND);
-    put(&world, own, "a", "of acme", Expect::Nothing).await;
+    put(&world, own, "a", "of acme", Precondition::Nothing).await;
     let store = &world.store;
     for other in [
         Collection::of(scope(globex), KIND),
@@ -243,9 +273,9 @@ pub async fn collections_do_not_mix<F: Fixture>() {
     ] {
         assert_eq!(store.document(other, "a").await, Ok(None));
         assert_eq!(store.documents(other, None, 10).await, Ok(vec![]));
-        assert_eq!(put(&world, other, "a", "stolen", Expect::Version(1)).await, None);
+        assert_eq!(put(&world, other, "a", "stolen", Precondition::Version(1)).await, None);
         assert_eq!(store.delete_document(other, "a").await, Ok(false));
-        assert_eq!(put(&world, other, "a", "another", Expect::Nothing).await, Some(1));
+        assert_eq!(put(&world, other, "a", "another", Precondition::Nothing).await, Some(1));
         assert_eq!(store.delete_document(other, "a").await, Ok(true));
     }
     let found = store.document(own, "a").await.unwrap().unwrap();
@@ -262,7 +292,7 @@ pub async fn a_collection_takes_no_more_bytes_than_its_limit<F: Fixture>() {
     let put = async |key: &str, bytes: usize, max_bytes: usize| {
         let (body, limit) =
             (Bytes::from(vec![b'x'; bytes]), CollectionLimit { max_count: 9, max_bytes });
-        let put = world.store.put_document_within(own, key, body, Expect::Anything, limit);
+        let put = world.store.put_document_within(own, key, body, Precondition::Anything, limit);
         put.await.unwrap()
     };
     assert_eq!(put("a", 60, 100).await, Some(1));
@@ -284,7 +314,7 @@ pub async fn the_version_of_a_collection_changes_with_it<F: Fixture>() {
     let mut seen = vec![version().await];
     assert_eq!(seen, [0], "it is empty");
     for (key, body) in [("a", "1"), ("b", "1"), ("a", "2")] {
-        put(&world, own, key, body, Expect::Anything).await;
+        put(&world, own, key, body, Precondition::Anything).await;
         seen.push(version().await);
     }
     for key in ["a", "b"] {
@@ -292,12 +322,12 @@ pub async fn the_version_of_a_collection_changes_with_it<F: Fixture>() {
         seen.push(version().await);
     }
     assert_eq!(seen.pop(), Some(0), "it is empty again");
-    put(&world, own, "a", "1", Expect::Anything).await;
+    put(&world, own, "a", "1", Precondition::Anything).await;
     seen.push(version().await);
     let all: std::collections::BTreeSet<u64> = seen.iter().copied().collect();
     assert_eq!(all.len(), seen.len(), "each once: {seen:?}");
     for other in [Collection::of(scope(tenant), OTHER), Collection::operators(VERSIONED_KIND)] {
-        put(&world, other, "a", "1", Expect::Anything).await;
+        put(&world, other, "a", "1", Precondition::Anything).await;
         assert_eq!(version().await, *seen.last().unwrap(), "another's change is none of it");
     }
     let world = world.reopen().await;
@@ -311,7 +341,8 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
     let within = async |collection, key: &str, max| {
         let body = Bytes::from_static(b"1");
         let limit = at_most(max);
-        let put = world.store.put_document_within(collection, key, body, Expect::Anything, limit);
+        let put =
+            world.store.put_document_within(collection, key, body, Precondition::Anything, limit);
         put.await.unwrap()
     };
     assert_eq!(within(own, "a", 2).await, Some(1));
@@ -327,13 +358,13 @@ pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
         let body = Bytes::from_static(b"2");
         world.store.put_document_within(own, key, body, expect, at_most(max)).await.unwrap()
     };
-    assert_eq!(put("c", Expect::Nothing, 9).await, None, "it is there");
-    assert_eq!(put("d", Expect::Nothing, 2).await, None, "there are too many");
-    assert_eq!(put("c", Expect::Version(2), 9).await, None);
+    assert_eq!(put("c", Precondition::Nothing, 9).await, None, "it is there");
+    assert_eq!(put("d", Precondition::Nothing, 2).await, None, "there are too many");
+    assert_eq!(put("c", Precondition::Version(2), 9).await, None);
     let kept = world.store.document(own, "c").await.unwrap().unwrap();
     assert_eq!(&*kept.body, b"1", "nothing was written");
-    assert_eq!(put("c", Expect::Version(1), 9).await, Some(2));
-    assert_eq!(put("d", Expect::Nothing, 3).await, Some(1));
+    assert_eq!(put("c", Precondition::Version(1), 9).await, Some(2));
+    assert_eq!(put("d", Precondition::Nothing, 3).await, Some(1));
 }
 
 /// If many callers add a name at once, one succeeds.
@@ -345,8 +376,13 @@ pub async fn one_of_twenty_at_once_adds_a_key_within_a_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let body = Bytes::from(vec![number]);
-            let put =
-                store.put_document_within(collection, "key", body, Expect::Nothing, at_most(100));
+            let put = store.put_document_within(
+                collection,
+                "key",
+                body,
+                Precondition::Nothing,
+                at_most(100),
+            );
             put.await.unwrap().map(|version| (version, number))
         });
     }
@@ -363,7 +399,7 @@ pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
         let store = Arc::clone(&world.store);
         calls.spawn(async move {
             let key = format!("key-{number}");
-            let (body, expect) = (Bytes::new(), Expect::Anything);
+            let (body, expect) = (Bytes::new(), Precondition::Anything);
             store.put_document_within(collection, &key, body, expect, at_most(3)).await.unwrap()
         });
     }

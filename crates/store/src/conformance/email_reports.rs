@@ -1,6 +1,6 @@
 //! One step suppresses addresses, publishes the notice and stores the report; failed e-mails are one list.
 
-use gancho_domain::{DeliveryId, EmailId, Kind, Lane, TenantId, Time};
+use gancho_domain::{DeliveryId, EmailId, Lane, ParcelKind, TenantId, Time};
 
 use super::{
     Fixture,
@@ -14,7 +14,7 @@ use crate::{
 const RETENTION: std::time::Duration = hours(10);
 
 fn email<F: Fixture>(world: &World<F>, tenant: TenantId, to: TargetId) -> Draft {
-    world.event(tenant).kind(Kind::Email).in_lane(Lane::Email, to)
+    world.event(tenant).kind(ParcelKind::Email).in_lane(Lane::Email, to)
 }
 
 /// Makes an e-mail whose delivery has ended: given up, or sent.

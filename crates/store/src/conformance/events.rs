@@ -1,6 +1,6 @@
 //! A tenant's events are listed by filter, newest first, page by page.
 
-use gancho_domain::{EventId, TenantId, parcel::Kind};
+use gancho_domain::{EventId, TenantId, parcel::ParcelKind};
 
 use super::{
     Fixture,
@@ -67,7 +67,7 @@ pub async fn filters_join<F: Fixture>() {
     let start = world.now();
     let (acme, [.., five]) = log(&world).await;
     let filter = EventFilter {
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: Some("user.created".to_owned()),
         external_id: Some("inv-1".to_owned()),
         is_unmatched: true,
@@ -76,7 +76,7 @@ pub async fn filters_join<F: Fixture>() {
     };
     assert_eq!(ids(&world.list_events(acme, filter.clone()).await), [five]);
     let spoil: [fn(&mut EventFilter); 5] = [
-        |filter| filter.kind = Kind::Receipt,
+        |filter| filter.kind = ParcelKind::Receipt,
         |filter| filter.event_type = Some("invoice.paid".to_owned()),
         |filter| filter.external_id = Some("inv-2".to_owned()),
         |filter| filter.since = filter.until,
@@ -131,7 +131,7 @@ pub async fn each_kind_has_a_list_of_its_own<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();
-    let kinds = [Kind::Event, Kind::Receipt, Kind::Email];
+    let kinds = [ParcelKind::Event, ParcelKind::Receipt, ParcelKind::Email];
     let mut made = Vec::new();
     for kind in kinds {
         let [sent, lost] = [world.event(acme).to(shop), world.event(acme)];

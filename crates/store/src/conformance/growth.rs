@@ -8,7 +8,7 @@ use super::{
     Fixture,
     build::{World, hours, ids, placed, scope, secs},
 };
-use crate::{Claim, Collection, Expect, StoreError};
+use crate::{Claim, Collection, Precondition, StoreError};
 
 pub async fn keys_are_forgotten_by_the_thousand<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -69,22 +69,25 @@ pub async fn documents_go_when_their_time_is_over<F: Fixture>() {
     let collection = Collection::of(acme, "api_key");
     let put = |key: &'static str, until: u64| {
         let until = start + hours(until);
-        store.put_document_until(collection, key, body(), Expect::Anything, until)
+        store.put_document_until(collection, key, body(), Precondition::Anything, until)
     };
     for (key, until) in [("early", 1), ("late", 3), ("renewed", 1), ("kept", 1)] {
         assert_eq!(put(key, until).await, Ok(Some(1)));
     }
     assert_eq!(put("renewed", 3).await, Ok(Some(2)));
-    let kept = store.put_document(collection, "kept", body(), Expect::Version(1)).await;
+    let kept = store.put_document(collection, "kept", body(), Precondition::Version(1)).await;
     assert_eq!(kept, Ok(Some(2)));
     assert_eq!(
-        store.put_document(collection, "always", body(), Expect::Nothing).await,
+        store.put_document(collection, "always", body(), Precondition::Nothing).await,
         Ok(Some(1))
     );
     for number in 0..1_500 {
         let key = format!("many-{number}");
         let until = start + secs(number);
-        store.put_document_until(collection, &key, body(), Expect::Nothing, until).await.unwrap();
+        store
+            .put_document_until(collection, &key, body(), Precondition::Nothing, until)
+            .await
+            .unwrap();
     }
     let left = || async {
         let documents = store.documents(collection, None, 5_000).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gancho_domain::parcel::Kind;
+use gancho_domain::parcel::ParcelKind;
 use gancho_ledger::Audit;
 
 use super::{
@@ -38,7 +38,7 @@ pub async fn an_empty_ledger_is_sound<F: Fixture>() {
 pub async fn lines_come_in_the_order_of_the_parcels<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    let draft = |entry: &str| world.event(acme).kind(Kind::Receipt).in_ledger(entry);
+    let draft = |entry: &str| world.event(acme).kind(ParcelKind::Receipt).in_ledger(entry);
     world.accept_all(vec![draft("one"), world.event(acme), draft("two")]).await;
     world.accept(draft("three")).await;
     assert_eq!(audited(&world).await, ["one", "two", "three"]);
@@ -116,7 +116,7 @@ pub async fn the_chain_goes_on_after_a_restart_and_after_pruning<F: Fixture>() {
 pub async fn erasing_content_leaves_the_ledger_sound<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    let draft = |entry: &str| world.event(acme).kind(Kind::Receipt).in_ledger(entry);
+    let draft = |entry: &str| world.event(acme).kind(ParcelKind::Receipt).in_ledger(entry);
     let drafts = vec![draft("one"), draft("two"), draft("three")];
     world.accept_all(drafts.clone()).await;
     let replacement = bytes::Bytes::from_static(b"null");

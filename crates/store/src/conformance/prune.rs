@@ -1,6 +1,6 @@
 //! Old parcels that have ended are removed; nothing else is.
 
-use gancho_domain::{Kind, Lane, Tenant, TenantId, tenant::TenantRetention};
+use gancho_domain::{Lane, ParcelKind, Tenant, TenantId, tenant::TenantRetention};
 
 use super::{
     Fixture,
@@ -211,8 +211,8 @@ pub async fn each_kind_has_its_own_retention<F: Fixture>() {
         TenantRetention { events: Some(hours(48)), emails: Some(hours(1)), dead_letters: None };
     let acme = keeping(&world, retention).await;
     let event = world.event(acme);
-    let email = world.event(acme).kind(Kind::Email);
-    let receipt = world.event(acme).kind(Kind::Receipt);
+    let email = world.event(acme).kind(ParcelKind::Email);
+    let receipt = world.event(acme).kind(ParcelKind::Receipt);
     let [event_id, email_id, receipt_id] = [&event, &email, &receipt].map(Draft::id);
     world.accept_all(vec![event, email, receipt]).await;
     let left = async || {

@@ -1,12 +1,12 @@
 //! A replayed dead letter restarts its plan, and is removed when it is delivered.
 
-use gancho_domain::{Code, Failure, Lane, Next, State};
+use gancho_domain::{Code, Failure, Lane, NextStep, State};
 
 use super::{
     Fixture,
     build::{DONE, World, failed, given_up, hours, ids, scope, secs, sorted, timeout},
 };
-use crate::{DeadFilter, DeliveryTally, RetryOutcome, Settlement};
+use crate::{DeadFilter, DeliveryCounts, RetryOutcome, Settlement};
 
 pub async fn a_replay_starts_the_plan_again<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -131,7 +131,7 @@ pub async fn the_log_follows_the_new_attempts<F: Fixture>() {
     let (now, due_at) = (world.now(), world.now() + secs(60));
     let busy = Failure::new(Code::http(503), "busy");
     let tried = failed(&job, now, busy.clone(), Some(due_at));
-    let next = Next::Retry { due_at, planned_at: due_at };
+    let next = NextStep::Retry { due_at, planned_at: due_at };
     let settlement = Settlement::of(&job, now, Some(tried), next);
     assert_eq!(world.settle(settlement).await, DONE);
 
@@ -258,8 +258,8 @@ pub async fn a_tally_says_how_deliveries_stand<F: Fixture>() {
     for tenant in [acme, globex] {
         made.extend(world.many_due(tenant, shop, 3).await.into_iter().map(|id| (tenant, id)));
     }
-    let tally = async |of: &[_]| world.store.tally(of.to_vec()).await.unwrap();
-    assert_eq!(tally(&made).await, DeliveryTally { waiting: 6, ..DeliveryTally::default() });
+    let tally = async |of: &[_]| world.store.count_deliveries(of.to_vec()).await.unwrap();
+    assert_eq!(tally(&made).await, DeliveryCounts { waiting: 6, ..DeliveryCounts::default() });
     let jobs = world.take_all().await;
     assert_eq!(tally(&made).await.waiting, 6, "one in flight has not ended");
     for job in &jobs {
@@ -269,8 +269,8 @@ pub async fn a_tally_says_how_deliveries_stand<F: Fixture>() {
             _ => {}
         }
     }
-    assert_eq!(tally(&made).await, DeliveryTally { delivered: 1, failed: 2, waiting: 3 });
+    assert_eq!(tally(&made).await, DeliveryCounts { delivered: 1, failed: 2, waiting: 3 });
     let others: Vec<_> = made.iter().map(|(_, id)| (world.id(), *id)).collect();
-    assert_eq!(tally(&others).await, DeliveryTally::default(), "nobody else has them");
-    assert_eq!(tally(&[]).await, DeliveryTally::default());
+    assert_eq!(tally(&others).await, DeliveryCounts::default(), "nobody else has them");
+    assert_eq!(tally(&[]).await, DeliveryCounts::default());
 }

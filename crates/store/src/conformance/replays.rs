@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     LeasedReplay, NewReplayJob, OpenReplayOutcome, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease,
-    ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
+    ReplayLeaseOrigin, ReplayLimits, ReplayState, ReplayTotal,
 };
 
 const LIMITS: ReplayLimits = ReplayLimits { max_open: 3, max_kept: 4 };
@@ -200,7 +200,7 @@ pub async fn one_runner_at_a_time<F: Fixture>() {
     world.pass(secs(5));
     let started_at = world.now();
     let taken = take(&world, id, "one").await.unwrap();
-    assert_eq!(taken.take, ReplayTake::Started);
+    assert_eq!(taken.take, ReplayLeaseOrigin::Started);
     assert_eq!(taken.job, get(&world, Some(acme), id).await);
     assert_eq!((taken.job.state, taken.job.total), (ReplayState::Running, TOTAL));
     assert_eq!(taken.job.started_at, Some(started_at));
@@ -211,7 +211,7 @@ pub async fn one_runner_at_a_time<F: Fixture>() {
     assert!(!end(&world, id, "two", ReplayEnd::Done).await);
     world.pass(secs(29));
     assert_eq!(take(&world, id, "two").await, None, "still");
-    assert_eq!(take(&world, id, "one").await.unwrap().take, ReplayTake::Renewed);
+    assert_eq!(take(&world, id, "one").await.unwrap().take, ReplayLeaseOrigin::Renewed);
     world.pass(secs(30));
     // Its own lease has expired, and no other runner has taken over.
     assert!(advance(&world, id, "one", "a").await);
@@ -219,7 +219,7 @@ pub async fn one_runner_at_a_time<F: Fixture>() {
     let other = ReplayTotal { count: 99, is_exact: false };
     let taken = world.store.lease_replay(id, lease(&world, "two"), other, world.now()).await;
     let taken = taken.unwrap().unwrap();
-    assert_eq!(taken.take, ReplayTake::TakenOver);
+    assert_eq!(taken.take, ReplayLeaseOrigin::TakenOver);
     assert_eq!((taken.job.started_at, taken.job.total), (Some(started_at), TOTAL));
     assert_eq!((&*taken.job.cursor, taken.job.sent), ("a", PAGE));
     assert!(!advance(&world, id, "one", "b").await, "it was taken over");

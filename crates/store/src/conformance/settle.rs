@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Lane, Next, State, Status};
+use gancho_domain::{Attempt, Code, Failure, Lane, NextStep, State, Status};
 
 use super::{
     Fixture,
@@ -28,7 +28,7 @@ pub async fn a_delivered_one_has_ended<F: Fixture>() {
     let answered_at = world.now();
     let tried = attempt(&job, answered_at);
     world.pass(secs(1)); // until the answer is settled
-    let settlement = Settlement::of(&job, world.now(), Some(tried.clone()), Next::Delivered);
+    let settlement = Settlement::of(&job, world.now(), Some(tried.clone()), NextStep::Delivered);
     assert_eq!(world.settle(settlement).await, DONE);
 
     let view = world.see(acme, id).await;
@@ -52,7 +52,7 @@ pub async fn a_retry_is_due_when_it_says_and_not_before<F: Fixture>() {
     // With jitter it is due earlier than the plan's own time, which tenants see.
     let (due_at, planned_at) = (now + secs(57), now + secs(60));
     let tried = failed(&job, now, timeout(), Some(planned_at));
-    let next = Next::Retry { due_at, planned_at };
+    let next = NextStep::Retry { due_at, planned_at };
     let settlement = Settlement::of(&job, now, Some(tried), next);
     assert_eq!(world.settle(settlement).await, DONE);
 
@@ -120,7 +120,7 @@ pub async fn an_end_without_an_attempt_counts_none<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     let gone = Failure::new(Code::TARGET_GONE, "the endpoint was deleted");
-    let settlement = Settlement::of(&job, world.now(), None, Next::Dead(gone.clone()));
+    let settlement = Settlement::of(&job, world.now(), None, NextStep::Dead(gone.clone()));
     assert_eq!(world.settle(settlement).await, DONE);
 
     let view = world.see(acme, id).await;
@@ -141,7 +141,7 @@ pub async fn a_failure_is_of_the_time_at_which_its_attempt_ended<F: Fixture>() {
     let ended_at = world.now();
     let tried = failed(&jobs[0], ended_at, timeout(), None);
     world.pass(secs(1)); // until it is settled
-    let dead = || Next::Dead(timeout());
+    let dead = || NextStep::Dead(timeout());
     let tried = Settlement::of(&jobs[0], world.now(), Some(tried), dead());
     let untried = Settlement::of(&jobs[1], world.now(), None, dead());
     assert_eq!((tried.ended_at(), untried.ended_at()), (ended_at, world.now()));
@@ -204,7 +204,7 @@ pub async fn one_can_be_put_off_without_an_attempt<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     let due_at = world.now() + secs(30);
-    let next = Next::Retry { due_at, planned_at: due_at };
+    let next = NextStep::Retry { due_at, planned_at: due_at };
     let settlement = Settlement::of(&job, world.now(), None, next);
     assert_eq!(world.settle(settlement).await, DONE);
     let view = world.see(acme, id).await;
@@ -265,7 +265,7 @@ pub async fn attempts_read_back_whole_and_in_order<F: Fixture>() {
             next_at: [Some(due_at), None][number as usize % 2],
         };
         expected.push(tried.clone());
-        let next = Next::Retry { due_at, planned_at: due_at };
+        let next = NextStep::Retry { due_at, planned_at: due_at };
         let settlement = Settlement::of(&job, now, Some(tried), next);
         assert_eq!(world.settle(settlement).await, DONE);
         world.pass(secs(60));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     MinuteFigures, NodeId, Series, StatisticsBatch, StatisticsPoint, StatisticsStep,
-    StatisticsWindow, StoreError, TargetId, statistics::without_success::NoSuccess,
+    StatisticsWindow, StoreError, TargetId, statistics::without_success::WithoutSuccessQuery,
 };
 
 /// Returns figures with these counts.
@@ -270,10 +270,10 @@ pub async fn a_target_without_success_is_found_whatever_others_do<F: Fixture>() 
     write(busy, dead_as_well, 50, 50).await;
     write(busy, worst, 60, 60).await;
     let until = world.now() + Duration::from_mins(1);
-    let of = NoSuccess { lane: Lane::Webhook, since, until, min_attempts: 5 };
+    let of = WithoutSuccessQuery { lane: Lane::Webhook, since, until, min_attempts: 5 };
     let found = world.store.targets_without_success(of).await.unwrap();
     let found: Vec<_> = found.iter().map(|one| (one.target, one.failed_attempts)).collect();
     assert_eq!(found, [(worst, 60), (dead, 6), (dead_as_well, 50)]);
-    let of = NoSuccess { lane: Lane::Email, ..of };
+    let of = WithoutSuccessQuery { lane: Lane::Email, ..of };
     assert_eq!(world.store.targets_without_success(of).await, Ok(vec![]));
 }

@@ -1,7 +1,7 @@
 //! Withheld receipts: stored with the line of the ledger and the request, as dead letters that were never
 //! tried.
 
-use gancho_domain::{Code, Failure, Lane, State, Status, TenantId, parcel::Kind};
+use gancho_domain::{Code, Failure, Lane, State, Status, TenantId, parcel::ParcelKind};
 
 use super::{
     Fixture,
@@ -19,7 +19,7 @@ fn clash() -> Failure {
 }
 
 fn receipt<F: Fixture>(world: &World<F>, tenant: TenantId) -> Draft {
-    world.event(tenant).kind(Kind::Receipt).received(REQUEST, Some(clash()))
+    world.event(tenant).kind(ParcelKind::Receipt).received(REQUEST, Some(clash()))
 }
 
 fn to(draft: Draft, targets: &[TargetId]) -> Draft {
@@ -34,7 +34,7 @@ pub async fn the_request_reads_back<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let core = [world.target()];
-    let sent = to(world.event(acme).kind(Kind::Receipt).received(REQUEST, None), &core);
+    let sent = to(world.event(acme).kind(ParcelKind::Receipt).received(REQUEST, None), &core);
     let kept = to(receipt(&world, acme), &core);
     let plain = to(world.event(acme), &core);
     let ids = [sent.id(), kept.id(), plain.id()];
@@ -120,7 +120,8 @@ pub async fn others_in_its_batch_are_not_touched<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let target = world.target();
-    let sent = |world: &World<F>| world.event(acme).kind(Kind::Receipt).received(REQUEST, None);
+    let sent =
+        |world: &World<F>| world.event(acme).kind(ParcelKind::Receipt).received(REQUEST, None);
     let drafts = vec![
         to(sent(&world), &[target]),
         to(receipt(&world, acme), &[target, world.target()]),

@@ -10,7 +10,7 @@ use crate::TargetId;
 
 /// What [`super::Statistics::targets_without_success`] looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoSuccess {
+pub struct WithoutSuccessQuery {
     pub lane: Lane,
     /// Minutes that begin at or after this time.
     pub since: Time,
@@ -39,7 +39,7 @@ pub fn fair_order(failing: Vec<FailingTarget>) -> Vec<FailingTarget> {
     ranked.into_iter().map(|(_, one)| one).collect()
 }
 
-impl NoSuccess {
+impl WithoutSuccessQuery {
     pub fn window(&self) -> StatisticsWindow {
         let Self { since, until, .. } = *self;
         StatisticsWindow { step: StatisticsStep::Minute, since, until }

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     operations::{
-        applications, attempted, attempts, background_tasks, endpoint_headers, endpoint_secrets,
-        endpoints, event_types, message_create, messages, portal, recovery, statistics,
+        applications, attempts, background_tasks, endpoint_headers, endpoint_secrets, endpoints,
+        event_types, message_create, message_endpoints, messages, portal, recovery, statistics,
     },
     visit::Reply,
 };
@@ -300,7 +300,7 @@ pub const CALLS: &[SvixCall] = &[
         path: "/api/v1/app/{app_id}/endpoint/{endpoint_id}/msg",
         operation: "v1.message-attempt.list-attempted-messages",
         support: Differs(
-            |visit| Box::pin(attempted::messages(visit)),
+            |visit| Box::pin(message_endpoints::messages(visit)),
             "`channel` and `tag` are refused",
         ),
     },
@@ -309,7 +309,7 @@ pub const CALLS: &[SvixCall] = &[
         path: "/api/v1/app/{app_id}/msg/{msg_id}/endpoint",
         operation: "v1.message-attempt.list-attempted-destinations",
         support: Differs(
-            |visit| Box::pin(attempted::destinations(visit)),
+            |visit| Box::pin(message_endpoints::destinations(visit)),
             "Endpoints that were deleted are left out; metadata is included",
         ),
     },

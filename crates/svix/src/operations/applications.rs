@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gancho_access::Principal;
-use gancho_domain::{Id, Tenant, id::Kind};
+use gancho_domain::{Id, Tenant, id::IdKind};
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
     fields::{Fields, MaybeField},
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     svix_error::{Names, SvixError},
     svix_metadata,
     uid::{self, WITHOUT_UID},
-    visit::{App, Reply, Visit, segment},
+    visit::{AppContext, Reply, Visit, segment},
 };
 
 /// Maximum concurrent calls of the API for a page.
 const CONCURRENCY: usize = 8;
 const NAMES: Names = &[("slug", "uid"), ("publish_rate", "throttleRate")];
 
-enum OfApplication {}
+enum ApplicationIdKind {}
 
-impl Kind for OfApplication {
+impl IdKind for ApplicationIdKind {
     const PREFIX: &'static str = "app";
 }
 
@@ -75,7 +75,7 @@ impl From<&Tenant> for TenantRow {
 }
 
 impl TenantRow {
-    fn shown(self, metadata: BTreeMap<String, String>) -> ApplicationOut {
+    fn into_out(self, metadata: BTreeMap<String, String>) -> ApplicationOut {
         ApplicationOut {
             id: self.id,
             uid: uid::uid_of(&self.slug),
@@ -120,27 +120,27 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     query.finish()?;
     if let Principal::Tenant(own) = &visit.caller {
         let row = TenantRow::from(&**own.tenant());
-        return Reply::ok(&Listing::new(vec![row.shown(BTreeMap::new())], None));
+        return Reply::ok(&ListOut::new(vec![row.into_out(BTreeMap::new())], None));
     }
     let call = visit.call_as(visit.caller.clone(), Method::GET, "/v1/tenants");
     let found: List<TenantRow> = call.query(&paging.parameters()).run().await?;
     // The operator's own tenant is not an application.
     let rows = found.data.into_iter().filter(|row| row.slug != Tenant::OPERATOR);
-    let shown: Vec<_> = stream::iter(rows.map(|row| shown(&visit, row)))
+    let shown: Vec<_> = stream::iter(rows.map(|row| application_out(&visit, row)))
         .buffered(CONCURRENCY)
         .try_collect()
         .await?;
-    Reply::ok(&Listing::new(shown, found.next_cursor))
+    Reply::ok(&ListOut::new(shown, found.next_cursor))
 }
 
 /// Returns the application with its metadata, which only the operator may read.
-async fn shown(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, SvixError> {
+async fn application_out(visit: &Visit, row: TenantRow) -> Result<ApplicationOut, SvixError> {
     if matches!(visit.caller, Principal::Tenant(_)) {
-        return Ok(row.shown(BTreeMap::new()));
+        return Ok(row.into_out(BTreeMap::new()));
     }
     let path = format!("/v1/tenants/{}/metadata", segment(&row.id));
     let found: MetadataRow = visit.call_as(visit.caller.clone(), Method::GET, path).run().await?;
-    Ok(row.shown(svix_metadata::own(&found.metadata)))
+    Ok(row.into_out(svix_metadata::own(&found.metadata)))
 }
 
 pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
@@ -154,14 +154,14 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     if let Some(uid) = &uid
         && let Some(app) = visit.find_app(uid).await?
     {
-        return Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?);
+        return Reply::ok(&application_out(&visit, TenantRow::from(&*app.tenant)).await?);
     }
     match (create_tenant(&visit, wanted).await, uid) {
         (Ok(created), _) => Reply::of(StatusCode::CREATED, &created),
         // Another request has just created it.
         (Err(error), Some(uid)) if error.status() == StatusCode::CONFLICT => {
             let app = visit.find_app(&uid).await?.ok_or(error)?;
-            Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?)
+            Reply::ok(&application_out(&visit, TenantRow::from(&*app.tenant)).await?)
         }
         (Err(error), _) => Err(error),
     }
@@ -171,7 +171,7 @@ async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<Applicati
     let slug = if let Some(uid) = wanted.uid.flatten() {
         uid::slug_of(&uid).ok_or_else(|| SvixError::field(&["body", "uid"], "invalid"))?
     } else {
-        let id: Id<OfApplication> = visit.svix.ids.make();
+        let id: Id<ApplicationIdKind> = visit.svix.ids.make();
         let id = id.to_string().to_ascii_lowercase();
         debug_assert!(id.starts_with(WITHOUT_UID), "{id}");
         id
@@ -182,9 +182,9 @@ async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<Applicati
     match wanted.metadata.filter(|metadata| !metadata.is_empty()) {
         Some(metadata) => {
             put_metadata(visit, &row.id, &metadata).await?;
-            Ok(row.shown(metadata))
+            Ok(row.into_out(metadata))
         }
-        None => Ok(row.shown(BTreeMap::new())),
+        None => Ok(row.into_out(BTreeMap::new())),
     }
 }
 
@@ -193,7 +193,7 @@ async fn create_tenant(visit: &Visit, wanted: ApplicationIn) -> Result<Applicati
 pub async fn find_or_create(
     visit: &Visit,
     wanted: Option<ApplicationIn>,
-) -> Result<App, SvixError> {
+) -> Result<AppContext, SvixError> {
     let name = visit.param("app_id");
     if let Some(app) = visit.find_app(name).await? {
         return Ok(app);
@@ -234,7 +234,7 @@ async fn put_metadata(
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
     let app = visit.app().await?;
-    Reply::ok(&shown(&visit, TenantRow::from(&*app.tenant)).await?)
+    Reply::ok(&application_out(&visit, TenantRow::from(&*app.tenant)).await?)
 }
 
 pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
@@ -276,7 +276,7 @@ pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
 
 async fn change(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     wanted: ApplicationIn,
 ) -> Result<ApplicationOut, SvixError> {
     let own = uid::uid_of(&app.tenant.slug);
@@ -294,9 +294,9 @@ async fn change(
     match wanted.metadata {
         Some(metadata) => {
             put_metadata(visit, &row.id, &metadata).await?;
-            Ok(row.shown(metadata))
+            Ok(row.into_out(metadata))
         }
-        None => shown(visit, row).await,
+        None => application_out(visit, row).await,
     }
 }
 

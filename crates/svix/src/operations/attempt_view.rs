@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::message_view::MessageOut;
 use crate::{
     svix_error::SvixError,
-    visit::{App, Visit, segment},
+    visit::{AppContext, Visit, segment},
 };
 
 /// A delivery in a list of the API.
@@ -78,7 +78,7 @@ impl Attempt {
         if self.error.is_none() { SUCCESS } else { FAIL }
     }
 
-    pub fn shown(self, delivery: &str, msg: &str, endpoint: &str, url: &str) -> AttemptOut {
+    pub fn into_out(self, delivery: &str, msg: &str, endpoint: &str, url: &str) -> AttemptOut {
         let status = self.status();
         AttemptOut {
             id: attempt_id(delivery, self.attempt),
@@ -128,7 +128,11 @@ pub fn read_attempt_id(id: &str) -> Option<(&str, u32)> {
     Some((delivery, number.parse().ok()?))
 }
 
-pub async fn detail(visit: &Visit, app: &App, delivery: &str) -> Result<DeliveryDetail, SvixError> {
+pub async fn detail(
+    visit: &Visit,
+    app: &AppContext,
+    delivery: &str,
+) -> Result<DeliveryDetail, SvixError> {
     visit.call(app, Method::GET, format!("/v1/deliveries/{}", segment(delivery))).run().await
 }
 

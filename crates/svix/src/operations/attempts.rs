@@ -13,10 +13,10 @@ use super::{
     messages::{CONCURRENCY, MessageFilter},
 };
 use crate::{
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     query::Query,
     svix_error::SvixError,
-    visit::{App, Reply, Visit, segment},
+    visit::{AppContext, Reply, Visit, segment},
 };
 
 /// The requested attempts.
@@ -47,7 +47,7 @@ impl AttemptFilter {
 /// Returns a page of deliveries with at most the requested number of attempts, or one delivery.
 async fn deliveries(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     paging: &Paging,
     filter: &[(&'static str, String)],
 ) -> Result<List<Delivery>, SvixError> {
@@ -91,7 +91,7 @@ pub async fn list_by_endpoint(visit: Visit) -> Result<Reply, SvixError> {
         add_messages(&visit, &app, &mut data, with_content).await?;
     }
     hide_content(&mut data, with_content);
-    Reply::ok(&Listing::new(data, found.next_cursor))
+    Reply::ok(&ListOut::new(data, found.next_cursor))
 }
 
 pub async fn list_by_message(visit: Visit) -> Result<Reply, SvixError> {
@@ -116,7 +116,7 @@ pub async fn list_by_message(visit: Visit) -> Result<Reply, SvixError> {
     let urls = urls_of(&visit, &app, &found.data).await?;
     let mut data = attempts(&visit, &app, found.data, &filter, &urls).await?;
     hide_content(&mut data, with_content);
-    Reply::ok(&Listing::new(data, found.next_cursor))
+    Reply::ok(&ListOut::new(data, found.next_cursor))
 }
 
 fn hide_content(attempts: &mut [AttemptOut], with_content: bool) {
@@ -129,7 +129,7 @@ fn hide_content(attempts: &mut [AttemptOut], with_content: bool) {
 
 async fn attempts(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     deliveries: Vec<Delivery>,
     filter: &AttemptFilter,
     urls: &HashMap<String, String>,
@@ -147,7 +147,7 @@ async fn attempts(
         let newest_first = detail.attempt_log.into_iter().rev();
         let wanted = newest_first.filter(|attempt| filter.wants(attempt));
         all.extend(wanted.map(|attempt| {
-            attempt.shown(&delivery.id, &delivery.event_id, &delivery.webhook_id, url)
+            attempt.into_out(&delivery.id, &delivery.event_id, &delivery.webhook_id, url)
         }));
     }
     Ok(all)
@@ -156,7 +156,7 @@ async fn attempts(
 /// Returns the URLs of the endpoints of deliveries; a deleted one has none.
 pub async fn urls_of(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     deliveries: &[Delivery],
 ) -> Result<HashMap<String, String>, SvixError> {
     let webhooks = webhooks_of(visit, app, deliveries).await?;
@@ -166,7 +166,7 @@ pub async fn urls_of(
 /// Returns the endpoints of deliveries that still exist.
 pub async fn webhooks_of(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     deliveries: &[Delivery],
 ) -> Result<BTreeMap<String, Webhook>, SvixError> {
     let ids: std::collections::BTreeSet<_> =
@@ -185,7 +185,7 @@ pub async fn webhooks_of(
 
 async fn add_messages(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     attempts: &mut [AttemptOut],
     with_content: bool,
 ) -> Result<(), SvixError> {
@@ -202,7 +202,10 @@ async fn add_messages(
 }
 
 /// Finds the attempt in the path, of the message in the path.
-async fn find(visit: &Visit, app: &App) -> Result<(String, String, String, Attempt), SvixError> {
+async fn find(
+    visit: &Visit,
+    app: &AppContext,
+) -> Result<(String, String, String, Attempt), SvixError> {
     let not_found = || SvixError::not_found("attempt");
     let message = visit.message_id(app).await?;
     let (delivery, number) = read_attempt_id(visit.param("attempt_id")).ok_or_else(not_found)?;
@@ -225,7 +228,7 @@ pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     let (delivery, message, webhook, attempt) = find(&visit, &app).await?;
     let found = endpoint_view::find(&visit, &app, &webhook).await?;
     let url = found.map(|webhook| webhook.url).unwrap_or_default();
-    Reply::ok(&attempt.shown(&delivery, &message, &webhook, &url))
+    Reply::ok(&attempt.into_out(&delivery, &message, &webhook, &url))
 }
 
 pub async fn get_headers(visit: Visit) -> Result<Reply, SvixError> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     svix_error::SvixError,
     visit::{Reply, Visit, segment},
 };
@@ -89,7 +89,7 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
         status.as_deref().is_none_or(|status| status == row.status())
             && kind.as_deref().is_none_or(|kind| kind == row.kind())
     });
-    Reply::ok(&Listing::new(wanted.map(|row| row.task(None)).collect(), found.next_cursor))
+    Reply::ok(&ListOut::new(wanted.map(|row| row.task(None)).collect(), found.next_cursor))
 }
 
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {

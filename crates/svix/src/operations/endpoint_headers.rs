@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     svix_error::SvixError,
-    visit::{App, Reply, Visit, segment},
+    visit::{AppContext, Reply, Visit, segment},
 };
 
 type Headers = BTreeMap<String, String>;
@@ -58,7 +58,12 @@ pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
     put(&visit, &app, &before.id, &headers).await
 }
 
-async fn put(visit: &Visit, app: &App, id: &str, headers: &Headers) -> Result<Reply, SvixError> {
+async fn put(
+    visit: &Visit,
+    app: &AppContext,
+    id: &str,
+    headers: &Headers,
+) -> Result<Reply, SvixError> {
     let path = format!("/v1/webhooks/{}", segment(id));
     visit.call(app, Method::PATCH, path).json(&json!({"headers": headers}))?.done().await?;
     Ok(Reply::no_content())

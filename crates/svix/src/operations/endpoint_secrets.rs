@@ -22,7 +22,7 @@ struct Secret {
 
 impl Secret {
     /// Returns what receivers need: the public key of a key pair.
-    fn shown(self) -> Value {
+    fn public_view(self) -> Value {
         json!({"key": self.public_key.unwrap_or(self.secret)})
     }
 }
@@ -41,7 +41,7 @@ pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     let id = visit.endpoint(&app).await?.id;
     let path = format!("/v1/webhooks/{}/secret", segment(&id));
     let found: Secret = visit.call(&app, Method::GET, path).run().await?;
-    Reply::ok(&found.shown())
+    Reply::ok(&found.public_view())
 }
 
 pub async fn rotate(visit: Visit) -> Result<Reply, SvixError> {
@@ -60,5 +60,5 @@ pub async fn rotate(visit: Visit) -> Result<Reply, SvixError> {
     let call = visit.call(&app, Method::POST, path).names(NAMES).json(&body)?;
     let rotated: Secret = call.run().await?;
     // Clients before version 2.9 expect no body, and do not read one.
-    Reply::ok(&rotated.shown())
+    Reply::ok(&rotated.public_view())
 }

@@ -10,7 +10,7 @@ use crate::{
     page::List,
     svix_error::{Names, SvixError},
     svix_metadata,
-    visit::{App, Visit, segment},
+    visit::{AppContext, Visit, segment},
 };
 
 /// The names of a webhook's fields at Svix.
@@ -102,7 +102,7 @@ const MAX_SEARCHED: usize = 10_000;
 /// Searches the endpoints of an application, newest first.
 pub async fn search(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     wanted: impl Fn(&Webhook) -> bool,
 ) -> Result<Option<Webhook>, SvixError> {
     let mut cursor: Option<String> = None;
@@ -124,7 +124,11 @@ pub async fn search(
 }
 
 /// Returns the endpoint with this id or uid.
-pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook>, SvixError> {
+pub async fn find(
+    visit: &Visit,
+    app: &AppContext,
+    name: &str,
+) -> Result<Option<Webhook>, SvixError> {
     if name.starts_with("wh_") {
         let path = format!("/v1/webhooks/{}", segment(name));
         match visit.call(app, Method::GET, path).run().await {
@@ -143,7 +147,7 @@ pub async fn find(visit: &Visit, app: &App, name: &str) -> Result<Option<Webhook
 
 impl Visit {
     /// Returns the endpoint in the path.
-    pub async fn endpoint(&self, app: &App) -> Result<Webhook, SvixError> {
+    pub async fn endpoint(&self, app: &AppContext) -> Result<Webhook, SvixError> {
         let found = find(self, app, self.param("endpoint_id")).await?;
         found.ok_or_else(|| SvixError::not_found("endpoint"))
     }

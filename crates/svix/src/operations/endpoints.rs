@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{
     fields::{Fields, MaybeField},
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     svix_error::SvixError,
     svix_metadata,
     uid::is_uid,
-    visit::{App, Reply, Visit, segment},
+    visit::{AppContext, Reply, Visit, segment},
 };
 
 /// The requested properties of an endpoint. The outer option is whether the field was present.
@@ -118,7 +118,7 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let call = visit.call(&app, Method::GET, "/v1/webhooks").query(&paging.parameters());
     let found: List<Webhook> = call.run().await?;
     let data = found.data.into_iter().map(EndpointOut::from).collect();
-    Reply::ok(&Listing::new(data, found.next_cursor))
+    Reply::ok(&ListOut::new(data, found.next_cursor))
 }
 
 pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
@@ -133,7 +133,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
 
 async fn create_webhook(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     wanted: EndpointIn,
 ) -> Result<Webhook, SvixError> {
     let mut body = wanted.body();
@@ -187,7 +187,7 @@ pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
 
 async fn change(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     before: &Webhook,
     wanted: EndpointIn,
 ) -> Result<Webhook, SvixError> {

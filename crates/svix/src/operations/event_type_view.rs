@@ -51,7 +51,7 @@ impl EventTypeRow {
         svix_metadata::extras(&self.metadata)
     }
 
-    pub fn shown(self, with_content: bool) -> EventTypeOut {
+    pub fn into_out(self, with_content: bool) -> EventTypeOut {
         let extras = self.extras();
         let own = self.schema.map(|schema| BTreeMap::from([("1".to_owned(), schema)]));
         let schemas = extras.schemas.or(own).filter(|_| with_content);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::event_type_view::{EventTypeIn, EventTypeOut, EventTypeRow};
 use crate::{
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     svix_error::{Names, SvixError},
     visit::{Reply, Visit, segment},
 };
@@ -28,8 +28,8 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let found: List<EventTypeRow> = call.query(&parameters).run().await?;
     let wanted = found.data.into_iter();
     let wanted = wanted.filter(|row| row.is_own() && (include_archived || !row.is_archived));
-    let data: Vec<EventTypeOut> = wanted.map(|row| row.shown(with_content)).collect();
-    Reply::ok(&Listing::new(data, found.next_cursor))
+    let data: Vec<EventTypeOut> = wanted.map(|row| row.into_out(with_content)).collect();
+    Reply::ok(&ListOut::new(data, found.next_cursor))
 }
 
 pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
@@ -40,7 +40,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
     fields.finish()?;
     let mut body = wanted.body(None, visit.svix.clock.now().to_string());
     body["name"] = json!(name);
-    Reply::of(StatusCode::CREATED, &post(&visit, &body).await?.shown(true))
+    Reply::of(StatusCode::CREATED, &post(&visit, &body).await?.into_out(true))
 }
 
 /// Returns the type with the name in the path.
@@ -72,7 +72,7 @@ async fn put(visit: &Visit, body: &Value) -> Result<EventTypeRow, SvixError> {
 
 pub async fn get(visit: Visit) -> Result<Reply, SvixError> {
     visit.no_query()?;
-    Reply::ok(&find(&visit).await?.ok_or_else(not_found)?.shown(true))
+    Reply::ok(&find(&visit).await?.ok_or_else(not_found)?.into_out(true))
 }
 
 pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
@@ -86,13 +86,13 @@ pub async fn upsert(visit: Visit) -> Result<Reply, SvixError> {
         let mut body = wanted.clone().body(None, now.clone());
         body["name"] = json!(visit.param("event_type_name"));
         match post(&visit, &body).await {
-            Ok(created) => return Reply::of(StatusCode::CREATED, &created.shown(true)),
+            Ok(created) => return Reply::of(StatusCode::CREATED, &created.into_out(true)),
             // Another request has just created it.
             Err(error) if error.status() == StatusCode::CONFLICT => before = find(&visit).await?,
             Err(error) => return Err(error),
         }
     }
-    Reply::ok(&put(&visit, &wanted.body(before.as_ref(), now)).await?.shown(true))
+    Reply::ok(&put(&visit, &wanted.body(before.as_ref(), now)).await?.into_out(true))
 }
 
 pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
@@ -102,7 +102,7 @@ pub async fn patch(visit: Visit) -> Result<Reply, SvixError> {
     fields.finish()?;
     let before = find(&visit).await?.ok_or_else(not_found)?;
     let body = wanted.body(Some(&before), visit.svix.clock.now().to_string());
-    Reply::ok(&put(&visit, &body).await?.shown(true))
+    Reply::ok(&put(&visit, &body).await?.into_out(true))
 }
 
 /// Archives the type, or with `expunge` deletes it.

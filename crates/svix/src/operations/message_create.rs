@@ -11,7 +11,7 @@ use super::{
 use crate::{
     svix_error::{Names, SvixError},
     uid::is_uid,
-    visit::{App, IDEMPOTENCY_KEY, Reply, Visit},
+    visit::{AppContext, IDEMPOTENCY_KEY, Reply, Visit},
 };
 
 const NAMES: Names = &[
@@ -43,7 +43,7 @@ struct NewEvent<'a> {
 }
 
 #[derive(Deserialize)]
-struct Published {
+struct CreatedEvent {
     id: String,
     r#type: String,
     created_at: String,
@@ -109,7 +109,7 @@ pub async fn create(visit: Visit) -> Result<Reply, SvixError> {
 /// Publishes the message, and returns whether it had been published before with the same key.
 async fn publish(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     message: &MessageIn,
     key: Option<HeaderValue>,
 ) -> Result<(bool, EventRow), SvixError> {
@@ -120,8 +120,8 @@ async fn publish(
         deliver_at: message.deliver_at.as_deref(),
     };
     let call = visit.call(app, Method::POST, "/v1/events").names(NAMES).key(key).json(&body)?;
-    let (headers, published): (_, Published) = call.run_with_headers().await?;
-    let Published { id, r#type, created_at } = published;
+    let (headers, published): (_, CreatedEvent) = call.run_with_headers().await?;
+    let CreatedEvent { id, r#type, created_at } = published;
     let row = EventRow { id, r#type, external_id: message.event_id.clone(), created_at };
     Ok((headers.contains_key("idempotent-replayed"), row))
 }
@@ -131,7 +131,7 @@ async fn publish(
 /// concurrent calls are one.
 async fn publish_once(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     message: &MessageIn,
     event_id: &str,
 ) -> Result<EventRow, SvixError> {

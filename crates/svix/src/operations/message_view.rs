@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::{
     page::List,
     svix_error::SvixError,
-    visit::{App, Visit, segment},
+    visit::{AppContext, Visit, segment},
 };
 
 /// An event without its data.
@@ -61,7 +61,7 @@ pub fn no_content() -> Box<RawValue> {
 }
 
 /// Returns the event with this id, with its data.
-pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, SvixError> {
+pub async fn event(visit: &Visit, app: &AppContext, id: &str) -> Result<Event, SvixError> {
     #[derive(Deserialize)]
     struct Whole {
         id: String,
@@ -78,7 +78,7 @@ pub async fn event(visit: &Visit, app: &App, id: &str) -> Result<Event, SvixErro
 /// Returns the newest event with this publisher's id.
 pub async fn by_event_id(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     event_id: &str,
 ) -> Result<Option<EventRow>, SvixError> {
     let query = [("external_id", event_id), ("limit", "1")];
@@ -89,7 +89,7 @@ pub async fn by_event_id(
 
 impl Visit {
     /// Returns the id of the message in the path, which may be its id or the publisher's own.
-    pub async fn message_id(&self, app: &App) -> Result<String, SvixError> {
+    pub async fn message_id(&self, app: &AppContext) -> Result<String, SvixError> {
         let name = self.param("msg_id");
         if is_event_id(name) {
             return Ok(name.to_owned());

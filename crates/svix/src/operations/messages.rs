@@ -10,10 +10,10 @@ use super::{
     message_view::{EventRow, MessageOut, event, no_content},
 };
 use crate::{
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     query::Query,
     svix_error::{Names, SvixError},
-    visit::{App, Reply, Visit, segment},
+    visit::{AppContext, Reply, Visit, segment},
 };
 
 /// Maximum concurrent calls of the API for a page.
@@ -63,12 +63,12 @@ pub async fn list(visit: Visit) -> Result<Reply, SvixError> {
     let found: List<EventRow> = call.run().await?;
     let rows = found.data.into_iter().filter(|row| filter.wants(&row.r#type)).collect();
     let data = with_payloads(&visit, &app, rows, with_content).await?;
-    Reply::ok(&Listing::new(data, found.next_cursor))
+    Reply::ok(&ListOut::new(data, found.next_cursor))
 }
 
 async fn with_payloads(
     visit: &Visit,
-    app: &App,
+    app: &AppContext,
     rows: Vec<EventRow>,
     with_content: bool,
 ) -> Result<Vec<MessageOut>, SvixError> {

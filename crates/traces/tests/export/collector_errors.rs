@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Id, Kind, Parcel, Time};
+use gancho_domain::{Id, Parcel, ParcelKind, Time};
 use gancho_egress::{Client, Settings};
 use gancho_engine::{SpanCounts, SpanSink};
 use gancho_testkit::python::PythonServer;
@@ -73,7 +73,7 @@ fn parcel(number: u128) -> Parcel {
     Parcel {
         id: Id::from_bits(number),
         tenant: Id::from_bits(1),
-        kind: Kind::Event,
+        kind: ParcelKind::Event,
         event_type: "a.b".into(),
         subject: None,
         external_id: None,

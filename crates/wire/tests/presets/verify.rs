@@ -3,8 +3,8 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
 use gancho_wire::{
-    HeaderLine, HeaderValue, Part, Preset, Profile, Recipe, Scheme, Sending, SigningKey,
-    VerifyError, new_secret, sign,
+    AttemptMetadata, HeaderLine, HeaderPart, HeaderValue, Preset, Profile, Recipe, Scheme,
+    SigningKey, VerifyError, new_secret, sign,
 };
 
 use crate::request::{NOW, Request, SECRET, hmac, raw_key, recipe};
@@ -37,7 +37,7 @@ fn stripe() {
         assert_eq!(request.clone().set("Stripe-Signature", header).key(&recipe, &keys), Ok(0));
     }
     for (header, verify_error) in [
-        (format!("v1={good}"), VerifyError::Missing(Part::Timestamp)),
+        (format!("v1={good}"), VerifyError::Missing(HeaderPart::Timestamp)),
         (format!("t={TIME},t={TIME},v1={good}"), VerifyError::MalformedSignature),
         (format!("t={TIME}, v1={good}"), VerifyError::MalformedSignature),
         (format!("t={TIME},v1={}", good.to_uppercase()), VerifyError::MalformedSignature),
@@ -93,7 +93,7 @@ fn generic_with_every_part() {
     assert_eq!(accepted.message_id.as_deref(), Some("m_1"));
     assert_eq!(accepted.timestamp, Some(Time::from_millis(1_706_012_345_123)));
     assert_eq!(recipe.key_id(&[("X-KEY", b"k1")]), Ok(Some("k1")));
-    assert_eq!(recipe.key_id(&[]), Err(VerifyError::Missing(Part::KeyId)));
+    assert_eq!(recipe.key_id(&[]), Err(VerifyError::Missing(HeaderPart::KeyId)));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn the_two_families_of_standard_names_are_not_mixed() {
     let keys = [key];
     assert_eq!(request.key(&recipe, &keys), Ok(0));
     let mixed = request.add("webhook-id", "m_1");
-    assert_eq!(mixed.key(&recipe, &keys), Err(VerifyError::Missing(Part::Signature)));
+    assert_eq!(mixed.key(&recipe, &keys), Err(VerifyError::Missing(HeaderPart::Signature)));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn what_any_profile_signs_its_recipe_verifies() {
     let secrets = [new_secret().unwrap(), new_secret().unwrap()];
     for profile in Profile::built_in().into_iter().chain([stripe_like, own_names]) {
         let keys = secrets.each_ref().map(|s| SigningKey::for_profile(&profile, s).unwrap());
-        let sending = Sending {
+        let sending = AttemptMetadata {
             event_id: "evt_1",
             endpoint_id: "wh_1",
             event_type: "user.created",

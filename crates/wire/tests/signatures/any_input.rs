@@ -3,8 +3,8 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
 use gancho_wire::{
-    BaseString, Preset, Profile, Recipe, SecretEncoding, Sending, SigningKey, TimeForm,
-    VerifyError, VerifyingKey, sign,
+    AttemptMetadata, BaseString, Preset, Profile, Recipe, SecretEncoding, SigningKey,
+    TimestampFormat, VerifyError, VerifyingKey, sign,
 };
 use proptest::prelude::*;
 
@@ -129,7 +129,7 @@ proptest! {
     #[test]
     fn what_is_signed_is_accepted_whatever_the_body(body: Vec<u8>, seconds in 100_000_000_i64..999_999_999_999) {
         let at = Time::from_secs(seconds);
-        let sending = Sending {
+        let sending = AttemptMetadata {
             event_id: "evt_1", endpoint_id: "wh_1", event_type: "t", at, retry: 0,
         };
         for profile in Profile::built_in() {
@@ -160,7 +160,7 @@ proptest! {
     #[test]
     fn no_text_makes_reading_a_template_panic(text in "[{}a-z.]{0,40}") {
         let _ = text.parse::<BaseString>();
-        let _ = serde_json::from_value::<TimeForm>(text.into());
+        let _ = serde_json::from_value::<TimestampFormat>(text.into());
     }
 }
 

@@ -1,7 +1,9 @@
 //! Signatures that are missing, misplaced or misspelled.
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, HEXLOWER};
-use gancho_wire::{MAX_ED25519_SIGNATURES, Part, Preset, SigningKey, VerifyError, sign_as_partner};
+use gancho_wire::{
+    HeaderPart, MAX_ED25519_SIGNATURES, Preset, SigningKey, VerifyError, sign_as_partner,
+};
 
 use crate::{
     request::{Request, SECRET, hmac, raw_key, recipe},
@@ -12,7 +14,7 @@ use crate::{
 fn missing_empty_or_cut_signatures() {
     assert_eq!(answer(good()), Ok(0));
     let missing = answer_to(&request().without("webhook-signature"));
-    assert_eq!(missing, Err(VerifyError::Missing(Part::Signature)));
+    assert_eq!(missing, Err(VerifyError::Missing(HeaderPart::Signature)));
     let cut = &good()[..good().len() - 4];
     let long = format!("v1,{}", BASE64.encode(&[mac(), vec![0]].concat()));
     for text in ["", " ", "   ", "v1,", "v1", ",x", ",", "v1,=", "v1,AA==", "x", cut, &long] {
@@ -42,7 +44,7 @@ fn many_signatures() {
     };
     assert_eq!(answer(list(15)), Ok(0));
     assert_eq!(answer(list(16)), Err(VerifyError::TooManySignatures));
-    assert_eq!(answer(list(10_000)), Err(VerifyError::TooLong(Part::Signature)));
+    assert_eq!(answer(list(10_000)), Err(VerifyError::TooLong(HeaderPart::Signature)));
     assert_eq!(answer(vec![b' '; 4096]), Err(VerifyError::MalformedSignature));
     assert_eq!(answer("v9,x ".repeat(800)), Err(VerifyError::TooManySignatures));
 }
@@ -64,9 +66,9 @@ fn ed25519_signatures_cost_more_so_fewer_are_tried() {
 #[test]
 fn duplicated_headers() {
     for (name, part) in [
-        ("webhook-signature", Part::Signature),
-        ("webhook-id", Part::Id),
-        ("webhook-timestamp", Part::Timestamp),
+        ("webhook-signature", HeaderPart::Signature),
+        ("webhook-id", HeaderPart::Id),
+        ("webhook-timestamp", HeaderPart::Timestamp),
     ] {
         let same = request().header(name).to_vec();
         for value in [same, b"other".to_vec()] {

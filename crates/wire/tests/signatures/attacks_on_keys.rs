@@ -2,8 +2,8 @@
 
 use data_encoding::BASE64;
 use gancho_wire::{
-    KeyError, Part, Preset, Profile, SecretEncoding, SigningKey, Token, VerifyError, VerifyingKey,
-    sign_as_partner,
+    HeaderPart, KeyError, Preset, Profile, SecretEncoding, SigningKey, Token, VerifyError,
+    VerifyingKey, sign_as_partner,
 };
 
 use crate::{
@@ -137,7 +137,7 @@ fn fixed_tokens() {
     for wrong in [&b""[..], b"a", b"a token of some lengti", b"a token of some length "] {
         assert_eq!(verify(wrong), Err(VerifyError::NoMatch));
     }
-    assert_eq!(token.verify(&[], "x-token"), Err(VerifyError::Missing(Part::Signature)));
+    assert_eq!(token.verify(&[], "x-token"), Err(VerifyError::Missing(HeaderPart::Signature)));
     assert!(Token::new("").is_err());
     assert_eq!(format!("{token:?}"), "Token(redacted)");
 }

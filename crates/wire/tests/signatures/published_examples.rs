@@ -1,7 +1,7 @@
 //! Examples from specifications and vendors' documentation.
 
 use gancho_domain::Time;
-use gancho_wire::{Preset, Profile, SecretEncoding, Sending, SigningKey, sign};
+use gancho_wire::{AttemptMetadata, Preset, Profile, SecretEncoding, SigningKey, sign};
 
 use crate::request::{Request, raw_key, recipe};
 
@@ -9,7 +9,8 @@ fn check_standard(secret: &str, id: &str, time: i64, body: &str, signature: &str
     let profile = Profile::standard();
     let key = SigningKey::for_profile(&profile, secret).unwrap();
     let at = Time::from_secs(time);
-    let sending = Sending { event_id: id, endpoint_id: "wh_1", event_type: "t", at, retry: 0 };
+    let sending =
+        AttemptMetadata { event_id: id, endpoint_id: "wh_1", event_type: "t", at, retry: 0 };
     let ours = sign(&profile, &sending, body.as_bytes(), &[key]).unwrap();
     assert_eq!(ours.last().unwrap(), &("webhook-signature", signature.to_owned()));
 

@@ -4,7 +4,7 @@
 use data_encoding::BASE64;
 use gancho_domain::Time;
 use gancho_wire::{
-    Preset, Profile, Recipe, SecretEncoding, Sending, SigningKey, VerifyingKey, sign,
+    AttemptMetadata, Preset, Profile, Recipe, SecretEncoding, SigningKey, VerifyingKey, sign,
     sign_as_partner,
 };
 use serde::Deserialize;
@@ -64,7 +64,7 @@ fn check_profile(index: usize, name: &str, vector: &Vector) {
         (None, None) => Time::ZERO,
         _ => panic!("vector {index} has two times"),
     };
-    let sending = Sending {
+    let sending = AttemptMetadata {
         event_id: vector.id.as_deref().unwrap_or("evt_1"),
         endpoint_id: "wh_1",
         event_type: "user.created",

@@ -1,12 +1,12 @@
 use super::*;
 
 /// Feeds the text in pieces of different lengths. Returns the output, and the last part.
-fn fed(text: &str) -> (String, Part) {
+fn fed(text: &str) -> (String, RequestPart) {
     let mut outcomes = Vec::new();
     for length in [1, 2, 3, 7, 64, text.len().max(1)] {
         let mut framing = Framing::new();
         let mut out = Vec::new();
-        let mut part = Part::Between;
+        let mut part = RequestPart::Between;
         for piece in text.as_bytes().chunks(length) {
             let mut piece = piece.to_vec();
             part = framing.read(&mut piece);
@@ -14,20 +14,20 @@ fn fed(text: &str) -> (String, Part) {
         }
         outcomes.push((String::from_utf8(out).unwrap(), part));
     }
-    let spoiled = |(text, part): &(String, Part)| (text.contains('\0'), *part);
+    let spoiled = |(text, part): &(String, RequestPart)| (text.contains('\0'), *part);
     let first = spoiled(&outcomes[0]);
     assert!(outcomes.iter().all(|one| spoiled(one) == first), "{outcomes:?}");
     outcomes.pop().unwrap()
 }
 
 fn passes(text: &str) {
-    assert_eq!(fed(text), (text.to_owned(), Part::Between));
+    assert_eq!(fed(text), (text.to_owned(), RequestPart::Between));
 }
 
 fn is_stopped(text: &str) {
     let (out, part) = fed(text);
     assert!(out.contains('\0'), "{text:?} passed as {out:?}");
-    assert_eq!(part, Part::Between);
+    assert_eq!(part, RequestPart::Between);
 }
 
 const NEXT: &str = "GET /b HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -46,11 +46,11 @@ fn requests_one_after_another() {
 #[test]
 fn where_it_stands() {
     for (text, part) in [
-        ("G", Part::Head),
-        ("GET / HTTP/1.1\r\nhost", Part::Head),
-        ("GET / HTTP/1.1\r\nhost: a\r\n\r", Part::Head),
-        ("POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhel", Part::Body),
-        ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello", Part::Body),
+        ("G", RequestPart::Head),
+        ("GET / HTTP/1.1\r\nhost", RequestPart::Head),
+        ("GET / HTTP/1.1\r\nhost: a\r\n\r", RequestPart::Head),
+        ("POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhel", RequestPart::Body),
+        ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello", RequestPart::Body),
     ] {
         assert_eq!(fed(text).1, part, "{text:?}");
     }

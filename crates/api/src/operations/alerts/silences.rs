@@ -9,7 +9,7 @@ use super::{TAG, service, view::SilenceView};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     problem::Problem,
     render::List,
     route::{Call, Gives, Needs, Route, Takes},
@@ -101,6 +101,6 @@ async fn delete(call: Call) -> Result<Answer, Problem> {
     if service(&call.api)?.remove_silence(id).await? {
         Ok(Answer::no_content())
     } else {
-        Err(Problem::not_found(Noun::Silence))
+        Err(Problem::not_found(ResourceKind::Silence))
     }
 }

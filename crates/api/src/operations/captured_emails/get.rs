@@ -4,7 +4,7 @@ use super::{TAG, sink, view::CapturedEmail};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -23,6 +23,6 @@ pub const ROUTE: Route = Route {
 
 fn run(call: &Call) -> Result<Answer, Problem> {
     let captured = sink(call)?.email(call.id("outbox_id")?);
-    let captured = captured.ok_or_else(|| Problem::not_found(Noun::Email))?;
+    let captured = captured.ok_or_else(|| Problem::not_found(ResourceKind::Email))?;
     Answer::ok(&CapturedEmail::from(&*captured))
 }

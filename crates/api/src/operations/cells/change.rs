@@ -6,7 +6,7 @@ use super::{TAG, refused, service, view::CellView};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -36,9 +36,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let CellBody { is_draining } = call.parse_body()?;
     let (service, name) = (service(&call.api)?, call.path_param("cell"));
     if !service.set_draining(name, is_draining).await.map_err(refused)? {
-        return Err(Problem::not_found(Noun::Cell));
+        return Err(Problem::not_found(ResourceKind::Cell));
     }
     let changed = service.cells().await?.into_iter().find(|cell| cell.name == name);
-    let changed = changed.ok_or_else(|| Problem::not_found(Noun::Cell))?;
+    let changed = changed.ok_or_else(|| Problem::not_found(ResourceKind::Cell))?;
     Answer::ok(&CellView::from(changed))
 }

@@ -6,7 +6,7 @@ use gancho_store::DeadFilter;
 
 use crate::{
     codes::{self, Code},
-    input::{field::Noun, request, time_range},
+    input::{field::ResourceKind, request, time_range},
     operations::sources,
     problem::Problem,
     route::Call,
@@ -19,9 +19,9 @@ request! {
         /// Only dead letters of this lane.
         optional lane: Lane as lane(),
         /// Only dead letters of this tenant (slug or id). Operator only.
-        optional tenant: String as id(Noun::Tenant),
+        optional tenant: String as id(ResourceKind::Tenant),
         /// Only dead letters of this partner, also if its source was deleted. Operator only.
-        optional partner: String as id(Noun::Source),
+        optional partner: String as id(ResourceKind::Source),
         /// Only dead letters with this failure code, e.g. `HTTP_503`.
         optional code: String as text(1, 64),
         /// Only deliveries that failed at or after this time.

@@ -9,7 +9,7 @@ use gancho_store::{DeadLetter, FullDeadLetter};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    input::{FieldErrors, body, field::Noun, request},
+    input::{FieldErrors, body, field::ResourceKind, request},
     problem::Problem,
 };
 
@@ -21,11 +21,11 @@ request! {
     #[allow(dead_code, reason = "an export has fields that an import does not need")]
     pub struct DeadLetterBody<'a> {
         /// Id of the delivery.
-        required id: Cow<'a, str> as id(Noun::Delivery),
+        required id: Cow<'a, str> as id(ResourceKind::Delivery),
         /// `webhook`, `dispatch` or `email`.
         required lane: Lane as lane(),
         /// Id of the tenant, or of the source in the lane `dispatch`. Exported receipts have none.
-        nullable tenant_id: Cow<'a, str> as id(Noun::Tenant),
+        nullable tenant_id: Cow<'a, str> as id(ResourceKind::Tenant),
         /// Not used.
         nullable partner: Cow<'a, str> as text(0, 256),
         /// Id of the event, receipt or e-mail.
@@ -33,7 +33,7 @@ request! {
         /// The `subject` that the publisher gave.
         nullable subject: Cow<'a, str> as text(1, 256),
         /// Id of the webhook, or of the target of the source. Exported e-mails have none.
-        nullable target_id: Cow<'a, str> as id(Noun::Webhook),
+        nullable target_id: Cow<'a, str> as id(ResourceKind::Webhook),
         /// Not used.
         nullable target_url: Cow<'a, str> as text(0, 4_096),
         /// Type of the event; of a receipt `PARTNER/KEY/TOPIC`.

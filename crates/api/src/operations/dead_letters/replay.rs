@@ -3,7 +3,7 @@
 
 use gancho_access::Right;
 use gancho_domain::{EndpointId, Lane};
-use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
+use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayItems};
 use gancho_store::{DeadFilter, DeadLetter};
 use http::Method;
 
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     operations::{
         replays::{create::ReplayOptions, view::ReplayJob},
         sources,
@@ -31,7 +31,7 @@ request! {
         flatten options: ReplayOptions,
         /// Webhook of the same tenant to send to, instead of the original one. Only dead letters of the lane `webhook` go
         /// there, and each is removed once its new delivery is stored.
-        optional to: String as id(Noun::Webhook),
+        optional to: String as id(ResourceKind::Webhook),
     }
 }
 
@@ -39,7 +39,7 @@ request! {
     struct ReplayDeadLetterBody {
         /// Webhook of the same tenant to send to, instead of the original one. The dead letter is removed once the new
         /// delivery is stored.
-        optional to: String as id(Noun::Webhook),
+        optional to: String as id(ResourceKind::Webhook),
     }
 }
 
@@ -112,7 +112,7 @@ async fn redirect(call: &Call, letter: &DeadLetter, to: EndpointId) -> Result<()
     use gancho_outbound::replay::RedirectOutcome;
     match call.api.replays.redirect(letter, to).await? {
         RedirectOutcome::Sent => Ok(()),
-        RedirectOutcome::UnknownEndpoint => Err(Problem::not_found(Noun::Webhook)),
+        RedirectOutcome::UnknownEndpoint => Err(Problem::not_found(ResourceKind::Webhook)),
         RedirectOutcome::Disabled => {
             Err(Problem::new(&codes::CONFLICT, "the webhook in `to` is disabled; enable it first"))
         }
@@ -124,7 +124,7 @@ async fn redirect(call: &Call, letter: &DeadLetter, to: EndpointId) -> Result<()
 }
 
 fn webhook_id(text: &str) -> Result<EndpointId, Problem> {
-    text.parse().map_err(|_| Problem::not_found(Noun::Webhook))
+    text.parse().map_err(|_| Problem::not_found(ResourceKind::Webhook))
 }
 
 async fn many(call: Call) -> Result<Answer, Problem> {
@@ -133,7 +133,7 @@ async fn many(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
     let new = NewReplay {
         filter: ReplayFilter {
-            of: ReplayOf::DeadLetters,
+            of: ReplayItems::DeadLetters,
             lane: filter.lane,
             code: filter.code,
             // A tenant's own replay is limited to the tenant by its owner.

@@ -89,12 +89,12 @@ impl<'a> DeadLetterRows<'a> {
             Lane::Dispatch => {
                 let partner = self.partner(letter.tenant).await?;
                 let preset = partner.source.as_ref().map(Source::preset);
-                let original = payload::shown(preset.as_ref(), &letter.original);
+                let original = payload::for_display(preset.as_ref(), &letter.original);
                 let source = partner.source.as_ref();
                 let url = source.and_then(|source| source.destination_url(letter.target, true));
                 DeadLetterRow {
                     partner: partner.name.clone(),
-                    subject_id: letter.parcel.cast::<id::OfReceipt>().to_string(),
+                    subject_id: letter.parcel.cast::<id::ReceiptIdKind>().to_string(),
                     target_url: url.map(str::to_owned),
                     original_data: Json::of(&original),
                     ..plain(letter)
@@ -102,7 +102,7 @@ impl<'a> DeadLetterRows<'a> {
             }
             Lane::Email => DeadLetterRow {
                 tenant_id: Some(letter.tenant.to_string()),
-                subject_id: letter.parcel.cast::<id::OfEmail>().to_string(),
+                subject_id: letter.parcel.cast::<id::EmailIdKind>().to_string(),
                 original_data: Json::of(&masked(&letter.original)),
                 ..plain(letter)
             },

@@ -9,7 +9,7 @@ use super::{TAG, find, view::Delivery};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -34,7 +34,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let canceled = call.api.store.cancel(scope, vec![id], call.api.clock.now()).await?;
     // Read after it was tried: the delivery may have ended meanwhile, or be in flight by now.
     let view = call.api.store.delivery(scope, id).await?;
-    let view = view.ok_or_else(|| Problem::not_found(Noun::Delivery))?;
+    let view = view.ok_or_else(|| Problem::not_found(ResourceKind::Delivery))?;
     if canceled == 0 {
         return Err(Problem::new(&codes::CONFLICT, why_not(&view.row)));
     }

@@ -17,7 +17,7 @@ use super::{TAG, find, get::rendered_body};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -59,7 +59,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     }
     let targets = call.api.registry.of(scope.tenant()).await?;
     let target = targets.get(view.row.target);
-    let target = target.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+    let target = target.ok_or_else(|| Problem::not_found(ResourceKind::Webhook))?;
     let profile = &*target.profile;
     let event_id = view.parcel.id.to_string();
     let sent_body = rendered_body(profile.envelope, &view);

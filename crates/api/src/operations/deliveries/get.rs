@@ -52,7 +52,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         Lane::Dispatch => {
             let source = dispatch_lane::source_of(&call, scope.tenant()).await?;
             let preset = source.as_ref().map(gancho_inbound::Source::preset);
-            let payload = Json::of(&payload::shown(preset.as_ref(), &view.parcel.body));
+            let payload = Json::of(&payload::for_display(preset.as_ref(), &view.parcel.body));
             let delivery = match &source {
                 Some(source) => Delivery::of_source(view.row, source),
                 None => Delivery::from(view.row),

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, query::Paging, request},
+    input::{Request, field::ResourceKind, query::Paging, request},
     page::Page,
     problem::Problem,
     render::List,
@@ -64,7 +64,7 @@ pub const OF_WEBHOOK: Route = Route {
         Box::pin(async move {
             let id: EndpointId = call.id("id")?;
             let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
-            found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+            found.ok_or_else(|| Problem::not_found(ResourceKind::Webhook))?;
             let query: WebhookDeliveriesQuery = call.parse_query()?;
             let selected = Selected::new(query.filter, Some(id), Lane::Webhook, None)?;
             list(&call, &query.page, &selected).await

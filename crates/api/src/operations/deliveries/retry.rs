@@ -10,7 +10,7 @@ use super::{TAG, find, view::Delivery};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -58,9 +58,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     }
     match call.api.store.retry_now(scope, id, call.api.clock.now()).await? {
         RetryOutcome::Due | RetryOutcome::InFlight => {}
-        RetryOutcome::Unknown => return Err(Problem::not_found(Noun::Delivery)),
+        RetryOutcome::Unknown => return Err(Problem::not_found(ResourceKind::Delivery)),
     }
     let view = call.api.store.delivery(scope, id).await?;
-    let view = view.ok_or_else(|| Problem::not_found(Noun::Delivery))?;
+    let view = view.ok_or_else(|| Problem::not_found(ResourceKind::Delivery))?;
     Answer::accepted(&Delivery::from(view.row))
 }

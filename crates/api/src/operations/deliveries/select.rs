@@ -7,7 +7,7 @@ use gancho_store::{DeliveryFilter, DeliveryRow, PageRequest};
 use super::{all_tenants, dispatch_lane, view::Delivery, waiting_for::WaitContext};
 use crate::{
     codes,
-    input::{field::Noun, request, time_range},
+    input::{field::ResourceKind, request, time_range},
     problem::Problem,
     route::Call,
 };
@@ -18,9 +18,9 @@ request! {
         /// Only deliveries with this status.
         optional status: Status as status(),
         /// Only deliveries of events of this type, or of all types with a prefix: `invoice.*`.
-        optional event_type: String as id(Noun::EventType),
+        optional event_type: String as id(ResourceKind::EventType),
         /// Only deliveries of this event.
-        optional event_id: String as id(Noun::Event),
+        optional event_id: String as id(ResourceKind::Event),
         /// Only deliveries of events with this external id.
         optional external_id: String as text(1, 256),
         /// Only deliveries of events with this subject.
@@ -44,11 +44,11 @@ request! {
     pub(super) struct DeliverySelection {
         flatten filter: DeliveryFilterQuery,
         /// Only deliveries to this webhook.
-        optional webhook_id: String as id(Noun::Webhook),
+        optional webhook_id: String as id(ResourceKind::Webhook),
         /// Only deliveries in this lane. Default: `webhook`.
         optional lane: Lane as lane(),
         /// Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only.
-        optional partner: String as id(Noun::Source),
+        optional partner: String as id(ResourceKind::Source),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     answer::Answer,
     auth::Credential,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -27,7 +27,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 request! {
     struct TailQuery {
         /// Only deliveries to this webhook.
-        optional webhook_id: String as id(Noun::Webhook),
+        optional webhook_id: String as id(ResourceKind::Webhook),
         /// Only deliveries of events of this type, or of all types with a prefix, e.g. `invoice.*`.
         optional event_type: String as text(1, 128),
         /// Only changes after which a delivery has this status.
@@ -95,7 +95,7 @@ async fn filter(call: &Call) -> Result<TailFilter, Problem> {
         let owner = call.api.store.endpoint_owner(target).await?;
         let is_seen = owner.is_some_and(|owner| scope.is_none_or(|own| own.tenant() == owner));
         if !is_seen {
-            return Err(Problem::not_found(Noun::Webhook));
+            return Err(Problem::not_found(ResourceKind::Webhook));
         }
     }
     let event_type = query.event_type.as_deref().map(str::parse::<Pattern>).transpose();

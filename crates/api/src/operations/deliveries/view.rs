@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gancho_domain::{
     Attempt, Lane, ReceiptLabel, Status, Tenant,
-    id::{OfEmail, OfReceipt},
+    id::{EmailIdKind, ReceiptIdKind},
 };
 use gancho_inbound::Source;
 use gancho_store::DeliveryRow;
@@ -110,9 +110,9 @@ impl From<DeliveryRow> for Delivery {
             event_id: of_lane(Lane::Webhook, &|| row.event.to_string()),
             event_type: of_lane(Lane::Webhook, &|| row.event_type.to_string()),
             partner: of_lane(Lane::Dispatch, &partner),
-            receipt_id: of_lane(Lane::Dispatch, &|| row.event.cast::<OfReceipt>().to_string()),
+            receipt_id: of_lane(Lane::Dispatch, &|| row.event.cast::<ReceiptIdKind>().to_string()),
             target_url: None,
-            outbox_id: of_lane(Lane::Email, &|| row.event.cast::<OfEmail>().to_string()),
+            outbox_id: of_lane(Lane::Email, &|| row.event.cast::<EmailIdKind>().to_string()),
             external_id: row.external_id.map(Into::into),
             status,
             attempts: row.attempts,

@@ -6,7 +6,7 @@ use super::{TAG, view::Email};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -26,6 +26,6 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (principal, id) = (call.tenant()?, call.id("outbox_id")?);
     let found = super::mail(&call.api)?.outbox.email(principal.scope(), id).await?;
-    let view = found.ok_or_else(|| Problem::not_found(Noun::Email))?;
+    let view = found.ok_or_else(|| Problem::not_found(ResourceKind::Email))?;
     Answer::ok(&Email::from(view))
 }

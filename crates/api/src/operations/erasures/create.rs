@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use gancho_access::{Principal, Right};
 use gancho_domain::{
-    EmailId, EventId, Id, Kind, Lane, Parcel, ParcelId, ReceiptId, TenantId, TenantScope,
+    EmailId, EventId, Id, Lane, Parcel, ParcelId, ParcelKind, ReceiptId, TenantId, TenantScope,
 };
 use gancho_engine::{ArchiveRunError, ErasedContent};
 use gancho_mail::{Mailbox, email};
@@ -20,7 +20,7 @@ use crate::{
     answer::Answer,
     codes,
     cursor::CursorScope,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     operations::captured_emails::erase_captured,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -35,11 +35,11 @@ const PAGE: usize = 100;
 request! {
     struct ErasureBody {
         /// Id of an event whose content is erased.
-        optional event_id: String as id(Noun::Event),
+        optional event_id: String as id(ResourceKind::Event),
         /// Id of an e-mail whose content is erased.
-        optional outbox_id: String as id(Noun::Email),
+        optional outbox_id: String as id(ResourceKind::Email),
         /// Id of a receipt whose content is erased. Operator only.
-        optional receipt_id: String as id(Noun::Receipt),
+        optional receipt_id: String as id(ResourceKind::Receipt),
         /// Erase all events of this subject.
         optional subject: String as text(1, 256),
         /// Erase all e-mails to this address.
@@ -83,7 +83,7 @@ pub const ROUTE: Route = Route {
 
 /// What to erase.
 enum ErasureTarget {
-    One(Kind, ParcelId),
+    One(ParcelKind, ParcelId),
     Subject(String),
     Address(Mailbox),
 }
@@ -95,7 +95,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let (what, report) = match target {
         ErasureTarget::One(kind, id) => {
             let (tenant, report) = one(&call, kind, id).await?;
-            return Ok(Answer::ok(&report)?.about(tenant).naming(shown(kind, id)));
+            return Ok(Answer::ok(&report)?.about(tenant).naming(display_id(kind, id)));
         }
         ErasureTarget::Subject(subject) => {
             ("of a subject", of_subject(&call, subject, cursor).await?)
@@ -110,14 +110,17 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 fn target(body: ErasureBody) -> Result<ErasureTarget, Problem> {
     let mut targets = Vec::new();
     if let Some(id) = body.event_id {
-        targets.push(ErasureTarget::One(Kind::Event, parsed::<EventId>("/event_id", &id)?));
+        targets.push(ErasureTarget::One(ParcelKind::Event, parsed::<EventId>("/event_id", &id)?));
     }
     if let Some(id) = body.outbox_id {
-        targets.push(ErasureTarget::One(Kind::Email, parsed::<EmailId>("/outbox_id", &id)?.cast()));
+        targets.push(ErasureTarget::One(
+            ParcelKind::Email,
+            parsed::<EmailId>("/outbox_id", &id)?.cast(),
+        ));
     }
     if let Some(id) = body.receipt_id {
         targets.push(ErasureTarget::One(
-            Kind::Receipt,
+            ParcelKind::Receipt,
             parsed::<ReceiptId>("/receipt_id", &id)?.cast(),
         ));
     }
@@ -141,20 +144,20 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(at: &str, id: &str) -> R
     id.parse().map_err(|error: T::Err| Problem::field(at, error.to_string()))
 }
 
-fn shown(kind: Kind, id: ParcelId) -> String {
+fn display_id(kind: ParcelKind, id: ParcelId) -> String {
     match kind {
-        Kind::Event => id.to_string(),
-        Kind::Email => EmailId::from_bits(id.bits()).to_string(),
-        Kind::Receipt => ReceiptId::from_bits(id.bits()).to_string(),
+        ParcelKind::Event => id.to_string(),
+        ParcelKind::Email => EmailId::from_bits(id.bits()).to_string(),
+        ParcelKind::Receipt => ReceiptId::from_bits(id.bits()).to_string(),
     }
 }
 
-async fn one(call: &Call, kind: Kind, id: ParcelId) -> Result<(TenantId, Erasure), Problem> {
+async fn one(call: &Call, kind: ParcelKind, id: ParcelId) -> Result<(TenantId, Erasure), Problem> {
     let not_found = || {
         Problem::not_found(match kind {
-            Kind::Event => Noun::Event,
-            Kind::Email => Noun::Email,
-            Kind::Receipt => Noun::Receipt,
+            ParcelKind::Event => ResourceKind::Event,
+            ParcelKind::Email => ResourceKind::Email,
+            ParcelKind::Receipt => ResourceKind::Receipt,
         })
     };
     let scope = match &call.principal {
@@ -207,7 +210,7 @@ async fn erase(
 
 /// What is stored in place of the body: e-mails stay e-mails.
 fn replacement(parcel: &Parcel) -> Bytes {
-    let email = (parcel.kind == Kind::Email).then(|| email::erased(&parcel.body)).flatten();
+    let email = (parcel.kind == ParcelKind::Email).then(|| email::erased(&parcel.body)).flatten();
     email.unwrap_or_else(|| Bytes::from_static(b"null"))
 }
 

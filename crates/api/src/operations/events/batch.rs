@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gancho_access::Right;
-use gancho_outbound::{NewEvent, PublishError, Published, RateStanding};
+use gancho_outbound::{AcceptedEvent, NewEvent, PublishError, RateLimitStatus};
 use gancho_store::StoreError;
 use http::{HeaderValue, Method, header};
 use serde::Serialize;
@@ -153,13 +153,13 @@ enum Slot {
 /// The rate limit headers: if events were refused, the state of the limit at that moment.
 #[derive(Default)]
 struct RateLimit {
-    standing: Option<RateStanding>,
+    standing: Option<RateLimitStatus>,
     /// Set if events were refused.
     retry_after: Option<Duration>,
 }
 
 impl RateLimit {
-    fn of(published: &[Result<Published, PublishError>]) -> Self {
+    fn of(published: &[Result<AcceptedEvent, PublishError>]) -> Self {
         let mut limit = Self::default();
         for one in published {
             match one {
@@ -167,7 +167,7 @@ impl RateLimit {
                     limit.standing = one.rate.or(limit.standing);
                 }
                 &Err(PublishError::TooFast { retry_after, limit: max, remaining, reset }) => {
-                    limit.standing = Some(RateStanding { limit: max, remaining, reset });
+                    limit.standing = Some(RateLimitStatus { limit: max, remaining, reset });
                     limit.retry_after = limit.retry_after.max(Some(retry_after));
                 }
                 _ => {}
@@ -205,7 +205,9 @@ fn parse(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<New
 }
 
 /// If the store accepted nothing, the whole request fails, so that the client retries all of it.
-fn fail_if_the_store_failed(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
+fn fail_if_the_store_failed(
+    published: &[Result<AcceptedEvent, PublishError>],
+) -> Result<(), Problem> {
     let first_error = published.iter().find_map(|one| match one {
         Err(PublishError::Store(error)) => Some(error),
         _ => None,
@@ -217,7 +219,7 @@ fn fail_if_the_store_failed(published: &[Result<Published, PublishError>]) -> Re
     }
 }
 
-fn accepted(index: usize, one: &Published, name: String) -> BatchResult {
+fn accepted(index: usize, one: &AcceptedEvent, name: String) -> BatchResult {
     let render = render(one, name);
     BatchResult {
         index,

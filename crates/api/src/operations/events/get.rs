@@ -1,13 +1,13 @@
 //! `GET /v1/events/{event_id}`: an event, its data and its deliveries.
 
 use gancho_access::{Principal, Right};
-use gancho_domain::{EventId, Kind, TenantScope};
+use gancho_domain::{EventId, ParcelKind, TenantScope};
 use gancho_store::EventView;
 
 use super::{TAG, view::Event};
 use crate::{
     answer::Answer,
-    input::field::Noun,
+    input::field::ResourceKind,
     operations::deliveries::waiting_for::WaitContext,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
@@ -38,7 +38,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 
 /// The event in the path, of the caller's tenant or, for the operator, of any.
 pub(super) async fn find(call: &Call) -> Result<(TenantScope, EventView), Problem> {
-    let not_found = || Problem::not_found(Noun::Event);
+    let not_found = || Problem::not_found(ResourceKind::Event);
     let id: EventId = call.id("event_id")?;
     let scope = match &call.principal {
         Principal::Tenant(principal) => principal.scope(),
@@ -49,6 +49,6 @@ pub(super) async fn find(call: &Call) -> Result<(TenantScope, EventView), Proble
     };
     let found = call.api.store.event(scope, id).await?;
     // E-mails are stored like events, but have their own operation, which masks recipients.
-    let found = found.filter(|view| view.parcel.kind == Kind::Event);
+    let found = found.filter(|view| view.parcel.kind == ParcelKind::Event);
     Ok((scope, found.ok_or_else(not_found)?))
 }

@@ -8,7 +8,7 @@ use super::{TAG, view::EventSummary};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, query::Paging, request, time_range},
+    input::{Request, field::ResourceKind, query::Paging, request, time_range},
     page::Page,
     problem::Problem,
     render::List,
@@ -19,7 +19,7 @@ request! {
     struct EventsQuery {
         flatten page: Paging,
         /// Only events of this type.
-        optional event_type: String as id(Noun::EventType),
+        optional event_type: String as id(ResourceKind::EventType),
         /// Only events with this external id.
         optional external_id: String as text(1, 256),
         /// `true`: only events that matched no webhook.
@@ -50,7 +50,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let page = Page::of(&call, call.owner().tenant(), &query.page)?;
     time_range::check(query.since, query.until)?;
     let filter = EventFilter {
-        kind: parcel::Kind::Event,
+        kind: parcel::ParcelKind::Event,
         event_type: query.event_type,
         external_id: query.external_id,
         is_unmatched: query.unmatched.unwrap_or(false),

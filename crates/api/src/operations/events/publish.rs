@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use gancho_access::Right;
-use gancho_outbound::{Published, RateStanding};
+use gancho_outbound::{AcceptedEvent, RateLimitStatus};
 use http::{HeaderName, HeaderValue, Method};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -72,7 +72,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Ok(with_rate_headers(with_replay_header(answer, published.is_repeat), published.rate))
 }
 
-pub fn render(published: &Published, name: String) -> PublishedEvent {
+pub fn render(published: &AcceptedEvent, name: String) -> PublishedEvent {
     PublishedEvent {
         id: published.id.to_string(),
         r#type: name,
@@ -89,7 +89,7 @@ pub fn with_replay_header(answer: Answer, is_repeat: bool) -> Answer {
 }
 
 /// Adds the state of the rate limit, for tenants that have one.
-pub fn with_rate_headers(answer: Answer, standing: Option<RateStanding>) -> Answer {
+pub fn with_rate_headers(answer: Answer, standing: Option<RateLimitStatus>) -> Answer {
     let Some(standing) = standing else { return answer };
     answer
         .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(standing.limit))

@@ -28,6 +28,6 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let checkpointer = &inbound(&call)?.checkpointer;
     let made = checkpointer.run_once(false).await.map_err(problem)?;
-    let standing = checkpointer.standing().await.map_err(problem)?;
+    let standing = checkpointer.status().await.map_err(problem)?;
     Answer::ok(&MadeCheckpoint { ledger: standing.into(), is_new: made.is_some() })
 }

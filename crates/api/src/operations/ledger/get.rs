@@ -23,6 +23,6 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let standing = inbound(&call)?.checkpointer.standing().await.map_err(problem)?;
+    let standing = inbound(&call)?.checkpointer.status().await.map_err(problem)?;
     Answer::ok(&LedgerView::from(standing))
 }

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     operations::api_keys::create::reject_operator_tenant,
     problem::Problem,
     render::Timestamp,
@@ -30,7 +30,7 @@ pub struct PortalLink {
 request! {
     struct PortalLinkBody {
         /// Slug or id of the tenant.
-        required tenant: String as id(Noun::Tenant),
+        required tenant: String as id(ResourceKind::Tenant),
         /// How long the link is valid. Default: `1h`; at most `24h`.
         optional expires_in: Duration as span(),
     }

@@ -6,7 +6,7 @@ use http::Method;
 use super::TAG;
 use crate::{
     answer::Answer,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -28,6 +28,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if call.api.store.delete_rejected_event(tenant, call.id("event_id")?).await? {
         Ok(Answer::no_content())
     } else {
-        Err(Problem::not_found(Noun::Event))
+        Err(Problem::not_found(ResourceKind::Event))
     }
 }

@@ -7,7 +7,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -31,6 +31,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if call.api.store.retry_rejected_event(tenant, call.id("event_id")?).await? {
         Ok(Answer::no_content())
     } else {
-        Err(Problem::not_found(Noun::Event))
+        Err(Problem::not_found(ResourceKind::Event))
     }
 }

@@ -2,14 +2,14 @@
 
 use gancho_access::Right;
 use gancho_domain::{EndpointId, EventId, FieldError, Status, Time};
-use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
+use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayItems};
 use http::Method;
 
 use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -18,11 +18,11 @@ request! {
     #[derive(Default, PartialEq)]
     struct ReplayFilterBody {
         /// Only deliveries to this webhook.
-        optional webhook_id: String as id(Noun::Webhook),
+        optional webhook_id: String as id(ResourceKind::Webhook),
         /// Only deliveries with this status.
         optional status: Status as status(),
         /// Only events of this type.
-        optional event_type: String as id(Noun::EventType),
+        optional event_type: String as id(ResourceKind::EventType),
         /// Only these events.
         optional event_ids: Vec<String> as texts(1_000, 64),
         /// Only deliveries or events created at or after this time.
@@ -55,7 +55,7 @@ request! {
         /// `true` to replay everything. Required if no filter is given.
         optional all: bool as flag(),
         /// Webhook to send to, instead of the original one.
-        optional to: String as id(Noun::Webhook),
+        optional to: String as id(ResourceKind::Webhook),
         flatten options: ReplayOptions,
     }
 }
@@ -85,11 +85,11 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         return Err(unfiltered());
     }
     let of = match body.of.as_deref() {
-        Some("events") => ReplayOf::Events,
-        _ => ReplayOf::Deliveries,
+        Some("events") => ReplayItems::Events,
+        _ => ReplayItems::Deliveries,
     };
     let is_missing = body.missing.unwrap_or(false);
-    if is_missing && of != ReplayOf::Events {
+    if is_missing && of != ReplayItems::Events {
         return Err(Problem::field(
             "/missing",
             "`missing` selects events; add `\"of\": \"events\"`",
@@ -128,7 +128,7 @@ fn unfiltered() -> Problem {
 /// A webhook of the tenant. Another tenant's is answered like one that does not exist.
 async fn webhook(call: &Call, id: Option<&str>) -> Result<Option<EndpointId>, Problem> {
     let Some(text) = id else { return Ok(None) };
-    let not_found = || Problem::not_found(Noun::Webhook);
+    let not_found = || Problem::not_found(ResourceKind::Webhook);
     let id: EndpointId = text.parse().map_err(|_| not_found())?;
     let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
     found.map(|_| Some(id)).ok_or_else(not_found)

@@ -1,6 +1,6 @@
 //! Renders a replay.
 
-use gancho_outbound::replay::{Replay, ReplayOf, ReplayOutcomes};
+use gancho_outbound::replay::{Replay, ReplayItems, ReplayOutcomes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -90,9 +90,9 @@ impl From<Replay> for ReplayJob {
             tenant_id: replay.tenant.map(|tenant| tenant.to_string()),
             state: replay.state.name(),
             of: match replay.filter.of {
-                ReplayOf::Deliveries => "deliveries",
-                ReplayOf::Events => "events",
-                ReplayOf::DeadLetters => "dead_letters",
+                ReplayItems::Deliveries => "deliveries",
+                ReplayItems::Events => "events",
+                ReplayItems::DeadLetters => "dead_letters",
             },
             to: replay.to.map(|to| to.to_string()),
             rate: replay.rate,

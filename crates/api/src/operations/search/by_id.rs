@@ -2,8 +2,8 @@
 
 use gancho_access::{KeyId, Principal};
 use gancho_domain::{
-    DeliveryId, EndpointId, EventId, Kind, ReplayId, TenantId,
-    id::{OfEmail, OfReceipt},
+    DeliveryId, EndpointId, EventId, ParcelKind, ReplayId, TenantId,
+    id::{EmailIdKind, ReceiptIdKind},
 };
 
 use super::{
@@ -58,12 +58,12 @@ async fn parcel(call: &Call, id: EventId) -> Result<Option<SearchMatch>, Problem
     let Some(view) = call.api.store.event(scope, id).await? else { return Ok(None) };
     let parcel = &view.parcel;
     let found = match parcel.kind {
-        Kind::Event => SearchMatch::new(MatchType::Event, id).called(&parcel.event_type),
-        Kind::Email => SearchMatch::new(MatchType::Email, id.cast::<OfEmail>()),
-        Kind::Receipt => {
+        ParcelKind::Event => SearchMatch::new(MatchType::Event, id).called(&parcel.event_type),
+        ParcelKind::Email => SearchMatch::new(MatchType::Email, id.cast::<EmailIdKind>()),
+        ParcelKind::Receipt => {
             let Some(source) = source(call, owner).await? else { return Ok(None) };
             let partner = source.partner.unwrap_or_default();
-            SearchMatch::new(MatchType::Receipt, id.cast::<OfReceipt>()).of_partner(&partner)
+            SearchMatch::new(MatchType::Receipt, id.cast::<ReceiptIdKind>()).of_partner(&partner)
         }
     };
     Ok(Some(found.at(parcel.created_at).of_tenant(slug(call, owner).await?)))

@@ -2,8 +2,8 @@
 
 use gancho_access::Principal;
 use gancho_domain::{
-    Kind, TenantScope,
-    id::{OfEmail, OfReceipt},
+    ParcelKind, TenantScope,
+    id::{EmailIdKind, ReceiptIdKind},
 };
 use gancho_store::{EventFilter, PageRequest};
 
@@ -55,7 +55,7 @@ async fn external_ids(call: &Call, text: &str, result: &mut SearchResult) -> Res
     };
     for scope in scopes {
         let slug = slug(call, scope.tenant()).await?;
-        for kind in [Kind::Event, Kind::Email] {
+        for kind in [ParcelKind::Event, ParcelKind::Email] {
             let found = named(call, scope, kind, text, result).await?;
             result.add(found.into_iter().map(|one| one.of_tenant(slug.clone())));
         }
@@ -67,7 +67,7 @@ async fn external_ids(call: &Call, text: &str, result: &mut SearchResult) -> Res
 async fn named(
     call: &Call,
     scope: TenantScope,
-    kind: Kind,
+    kind: ParcelKind,
     text: &str,
     result: &mut SearchResult,
 ) -> Result<Vec<SearchMatch>, Problem> {
@@ -76,9 +76,11 @@ async fn named(
     result.is_complete &= page.next.is_none();
     let found = page.rows.into_iter().map(|row| {
         match kind {
-            Kind::Event => SearchMatch::new(MatchType::Event, row.id).called(&row.event_type),
-            Kind::Email => SearchMatch::new(MatchType::Email, row.id.cast::<OfEmail>()),
-            Kind::Receipt => SearchMatch::new(MatchType::Receipt, row.id.cast::<OfReceipt>()),
+            ParcelKind::Event => SearchMatch::new(MatchType::Event, row.id).called(&row.event_type),
+            ParcelKind::Email => SearchMatch::new(MatchType::Email, row.id.cast::<EmailIdKind>()),
+            ParcelKind::Receipt => {
+                SearchMatch::new(MatchType::Receipt, row.id.cast::<ReceiptIdKind>())
+            }
         }
         .at(row.created_at)
     });
@@ -148,7 +150,7 @@ async fn sources(
             result.add([found.of_partner(partner)]);
         }
         let scope = operator.scope_of(source.tenant());
-        let found = named(call, scope, Kind::Receipt, text, result).await?;
+        let found = named(call, scope, ParcelKind::Receipt, text, result).await?;
         result.add(found.into_iter().map(|one| one.of_partner(partner)));
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::{TAG, find, inbound, receipts::receipts};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     operations::ledger,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
@@ -47,7 +47,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
     let id: ReceiptId = call.id("receipt_id")?;
     let found = receipts(&call).detail(source.scope(), id).await?;
-    found.ok_or_else(|| Problem::not_found(Noun::Receipt))?;
+    found.ok_or_else(|| Problem::not_found(ResourceKind::Receipt))?;
     let proof = inbound(&call)?.checkpointer.prove(id).await;
     Answer::ok(&proof.map_err(problem)?)
 }

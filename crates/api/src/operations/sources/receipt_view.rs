@@ -157,7 +157,7 @@ impl ReceiptDetailView {
         });
         Self {
             erased_at: detail.erased_at.map(Timestamp),
-            payload: Json::of(&payload::shown(Some(&source.preset()), &detail.payload)),
+            payload: Json::of(&payload::for_display(Some(&source.preset()), &detail.payload)),
             context: VerificationContext::of(&receipt, detail.request.as_ref()),
             headers: detail.request.map(|request| headers(request.headers)),
             deliveries: deliveries.collect(),

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, query::Paging, request},
+    input::{Request, field::ResourceKind, query::Paging, request},
     page::Page,
     problem::Problem,
     render::List,
@@ -95,6 +95,6 @@ async fn get(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
     let id: ReceiptId = call.id("receipt_id")?;
     let found = receipts(&call).detail(source.scope(), id).await?;
-    let detail = found.ok_or_else(|| Problem::not_found(Noun::Receipt))?;
+    let detail = found.ok_or_else(|| Problem::not_found(ResourceKind::Receipt))?;
     Answer::ok(&ReceiptDetailView::of(detail, &source))
 }

@@ -5,7 +5,7 @@ use gancho_domain::{FieldError, Lane, ReceiptId};
 use gancho_inbound::ReceiptFilter;
 use gancho_outbound::{
     Owner,
-    replay::{NewReplay, ReplayFilter, ReplayOf},
+    replay::{NewReplay, ReplayFilter, ReplayItems},
 };
 use http::Method;
 
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     operations::replays::{create::ReplayOptions, view::ReplayJob},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -66,7 +66,7 @@ pub const MANY: Route = Route {
 async fn one(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
     let id: ReceiptId = call.id("receipt_id")?;
-    let not_found = || Problem::not_found(Noun::Receipt);
+    let not_found = || Problem::not_found(ResourceKind::Receipt);
     let (receipts, now) = (receipts(&call), call.api.clock.now());
     if !receipts.redeliver(&source, id, &call.api.ids, now).await? {
         return Err(not_found());
@@ -88,7 +88,7 @@ async fn many(call: Call) -> Result<Answer, Problem> {
     let (source, filter) = (find(&call).await?, ReceiptFilter::from(filter));
     let new = NewReplay {
         filter: ReplayFilter {
-            of: ReplayOf::Deliveries,
+            of: ReplayItems::Deliveries,
             lane: Some(Lane::Dispatch),
             tenant: Some(source.tenant()),
             status: filter.status.map(gancho_inbound::ReceiptStatus::of_delivery),

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -22,7 +22,7 @@ request! {
         /// Only deliveries in this lane. Default: all lanes.
         optional lane: Lane as lane(),
         /// Only deliveries to this webhook.
-        optional webhook_id: String as id(Noun::Webhook),
+        optional webhook_id: String as id(ResourceKind::Webhook),
     }
 }
 
@@ -56,7 +56,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             let scope = call.tenant()?.scope();
             if let Some(webhook) = webhook {
                 let found = call.api.store.endpoint(scope, webhook).await?;
-                found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+                found.ok_or_else(|| Problem::not_found(ResourceKind::Webhook))?;
             }
             let of = lanes.into_iter().map(|lane| (webhook, lane)).collect();
             call.api.reader.tenant_statistics(scope, of, plan.window()).await?

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    input::{Request, field::Noun},
+    input::{Request, field::ResourceKind},
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -31,7 +31,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, id): (_, EndpointId) = (call.tenant()?.scope(), call.id("id")?);
     let found = call.api.store.endpoint(scope, id).await?;
-    found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+    found.ok_or_else(|| Problem::not_found(ResourceKind::Webhook))?;
     let plan = BinPlan::new(&call.parse_query()?, true, call.api.clock.now())?;
     let of = vec![(Some(id), Lane::Webhook)];
     let points = call.api.reader.tenant_statistics(scope, of, plan.window()).await?;

@@ -73,7 +73,7 @@ const STEP: Duration = Duration::from_hours(1);
 const MAX_READ: usize = MAX_POINTS / 24;
 
 /// A webhook of the page.
-struct Listed {
+struct ListedWebhook {
     scope: TenantScope,
     id: EndpointId,
     name: Option<String>,
@@ -111,7 +111,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::ok(&List { data: data.collect(), next_cursor })
 }
 
-async fn newest(call: &Call, paging: &Paging) -> Result<(Vec<Listed>, Option<String>), Problem> {
+async fn newest(
+    call: &Call,
+    paging: &Paging,
+) -> Result<(Vec<ListedWebhook>, Option<String>), Problem> {
     let page = Page::of(call, call.owner().tenant(), paging)?;
     let (after, max) = (page.after_id(), page.max_read());
     let store = &call.api.store;
@@ -125,13 +128,13 @@ async fn newest(call: &Call, paging: &Paging) -> Result<(Vec<Listed>, Option<Str
             Principal::Tenant(tenant) => tenant.scope(),
             Principal::Operator(operator) => operator.scope_of(one.tenant),
         };
-        Listed { scope, id: one.id, name: Some(one.name) }
+        ListedWebhook { scope, id: one.id, name: Some(one.name) }
     });
     Ok((listed.collect(), next))
 }
 
 /// Those that exist and that the caller may see.
-async fn named(call: &Call, ids: &str) -> Result<Vec<Listed>, Problem> {
+async fn named(call: &Call, ids: &str) -> Result<Vec<ListedWebhook>, Problem> {
     let ids: Result<Vec<EndpointId>, _> = ids.split(',').map(str::trim).map(str::parse).collect();
     let ids = ids.map_err(|error| Problem::field("", format!("`webhook_ids`: {error}")))?;
     if ids.len() > MAX_NAMED {
@@ -149,14 +152,14 @@ async fn named(call: &Call, ids: &str) -> Result<Vec<Listed>, Problem> {
             },
         };
         if let Some(endpoint) = store.endpoint(scope, id).await? {
-            listed.push(Listed { scope, id, name: Some(endpoint.name) });
+            listed.push(ListedWebhook { scope, id, name: Some(endpoint.name) });
         }
     }
     Ok(listed)
 }
 
 /// The worst first. A webhook that was deleted has no name any more.
-async fn failing(call: &Call, max: usize) -> Result<Vec<Listed>, Problem> {
+async fn failing(call: &Call, max: usize) -> Result<Vec<ListedWebhook>, Problem> {
     let store = &call.api.reader;
     let until = call.api.clock.now() + Duration::from_secs(1);
     let found = match &call.principal {
@@ -172,7 +175,7 @@ async fn failing(call: &Call, max: usize) -> Result<Vec<Listed>, Problem> {
             Principal::Operator(operator) => operator.scope_of(one.tenant),
         };
         let endpoint = store.endpoint(scope, one.target).await?;
-        listed.push(Listed { scope, id: one.target, name: endpoint.map(|one| one.name) });
+        listed.push(ListedWebhook { scope, id: one.target, name: endpoint.map(|one| one.name) });
     }
     Ok(listed)
 }
@@ -180,7 +183,11 @@ async fn failing(call: &Call, max: usize) -> Result<Vec<Listed>, Problem> {
 type PointsByWebhook = BTreeMap<(TenantId, EndpointId), Vec<StatisticsPoint>>;
 
 /// The points of each webhook, in few reads.
-async fn read(call: &Call, plan: &BinPlan, listed: &[Listed]) -> Result<PointsByWebhook, Problem> {
+async fn read(
+    call: &Call,
+    plan: &BinPlan,
+    listed: &[ListedWebhook],
+) -> Result<PointsByWebhook, Problem> {
     let mut by_tenant: BTreeMap<TenantId, (TenantScope, Vec<_>)> = BTreeMap::new();
     for one in listed {
         let entry = by_tenant.entry(one.scope.tenant());

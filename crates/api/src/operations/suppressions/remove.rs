@@ -8,7 +8,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     operations::emails,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
@@ -34,6 +34,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if list.remove(scope, &mailbox).await? {
         Ok(Answer::no_content())
     } else {
-        Err(Problem::not_found(Noun::Suppression))
+        Err(Problem::not_found(ResourceKind::Suppression))
     }
 }

@@ -6,7 +6,7 @@ use super::{TAG, draft::TenantBody, find, view::TenantView};
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun},
+    input::{Request, field::ResourceKind},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -30,7 +30,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let id = find(&call).await?.id;
     // Read from the store, because the cache may be old.
     let found = call.api.store.tenant(id).await?;
-    let mut tenant = found.ok_or_else(|| Problem::not_found(Noun::Tenant))?;
+    let mut tenant = found.ok_or_else(|| Problem::not_found(ResourceKind::Tenant))?;
     call.parse_body::<TenantBody>()?.apply(&call.api, &mut tenant)?;
     call.api.store.change_tenant(tenant.clone()).await?;
     call.api.access.tenants.forget(id);

@@ -8,7 +8,7 @@ use super::{TAG, find};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::field::ResourceKind,
     operations::captured_emails::erase_captured,
     problem::Problem,
     render::Timestamp,
@@ -46,7 +46,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     call.api.registry.forget(tenant.id);
     erase_captured(&call, |email| email.tenant == tenant.id);
     if !was_there {
-        return Err(Problem::not_found(Noun::Tenant));
+        return Err(Problem::not_found(ResourceKind::Tenant));
     }
     Answer::accepted(&DeletedTenant {
         id: tenant.id.to_string(),

@@ -1,7 +1,7 @@
 //! `GET` and `PUT /v1/tenants/{tenant}/metadata`: a JSON object of the operator's own, stored with a tenant.
 
 use bytes::Bytes;
-use gancho_store::{Collection, Expect};
+use gancho_store::{Collection, Precondition};
 use http::Method;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -70,7 +70,7 @@ async fn put(call: Call) -> Result<Answer, Problem> {
     let collection = collection(&call).await?;
     let body: MetadataBody = call.parse_body()?;
     let bytes = Bytes::copy_from_slice(body.metadata.get().as_bytes());
-    call.api.store.put_document(collection, KEY, bytes, Expect::Anything).await?;
+    call.api.store.put_document(collection, KEY, bytes, Precondition::Anything).await?;
     Answer::ok(&TenantMetadata { metadata: Json(body.metadata) })
 }
 

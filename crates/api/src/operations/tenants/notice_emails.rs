@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use gancho_mail::Mailbox;
 use gancho_outbound::notify::NOTICE_EMAILS;
-use gancho_store::{Collection, Expect};
+use gancho_store::{Collection, Precondition};
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -84,7 +84,7 @@ async fn put(call: Call) -> Result<Answer, Problem> {
     }
     for address in &wanted {
         let store = &call.api.store;
-        store.put_document(collection, address, Bytes::new(), Expect::Anything).await?;
+        store.put_document(collection, address, Bytes::new(), Precondition::Anything).await?;
     }
     Answer::ok(&NoticeEmails { addresses: wanted.into_iter().collect() })
 }

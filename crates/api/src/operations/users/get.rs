@@ -3,7 +3,7 @@
 use super::{TAG, view::UserView};
 use crate::{
     answer::Answer,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Gives, Needs, Route},
 };
@@ -18,7 +18,9 @@ pub const ROUTE: Route = Route {
     run: |call| {
         Box::pin(async move {
             let user = call.api.access.users.get(call.path_param("user")).await?;
-            Answer::ok(&UserView::from(&user.ok_or_else(|| Problem::not_found(Noun::User))?))
+            Answer::ok(&UserView::from(
+                &user.ok_or_else(|| Problem::not_found(ResourceKind::User))?,
+            ))
         })
     },
     ..Route::DEFAULT

@@ -6,7 +6,7 @@ use gancho_domain::EndpointId;
 use super::{TAG, view::Webhook};
 use crate::{
     answer::Answer,
-    input::field::Noun,
+    input::field::ResourceKind,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let not_found = || Problem::not_found(Noun::Webhook);
+    let not_found = || Problem::not_found(ResourceKind::Webhook);
     let id: EndpointId = call.id("id")?;
     let scope = match &call.principal {
         Principal::Tenant(principal) => principal.scope(),

@@ -8,7 +8,7 @@ use http::Method;
 use super::TAG;
 use crate::{
     answer::Answer,
-    input::{Request, field::Noun},
+    input::{Request, field::ResourceKind},
     operations::queues::pause::PauseBody,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -66,6 +66,6 @@ async fn existing(call: &Call) -> Result<Pause, Problem> {
     let scope = call.tenant()?.scope();
     let id: EndpointId = call.id("id")?;
     let found = call.api.store.endpoint(scope, id).await?;
-    found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+    found.ok_or_else(|| Problem::not_found(ResourceKind::Webhook))?;
     Ok(Pause::Endpoint(scope.tenant(), id))
 }

@@ -12,7 +12,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Request, field::Noun, request},
+    input::{Request, field::ResourceKind, request},
     operations::deliveries::view::AttemptEntry,
     problem::Problem,
     render::words,
@@ -49,7 +49,7 @@ request! {
 request! {
     struct TestByIdBody {
         /// Webhook to test.
-        required webhook_id: String as id(Noun::Webhook),
+        required webhook_id: String as id(ResourceKind::Webhook),
         flatten test: TestBody,
     }
 }
@@ -85,7 +85,8 @@ pub const BY_BODY: Route = Route {
     run: |call| {
         Box::pin(async move {
             let body: TestByIdBody = call.parse_body()?;
-            let id = body.webhook_id.parse().map_err(|_| Problem::not_found(Noun::Webhook))?;
+            let id =
+                body.webhook_id.parse().map_err(|_| Problem::not_found(ResourceKind::Webhook))?;
             test(&call, id, body.test.event_type).await
         })
     },

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     declaration::Declaration,
-    fields::{self, Kind},
+    fields::{self, ResourceType},
     node::Node,
 };
 use crate::{
@@ -18,7 +18,7 @@ pub struct Current {
 }
 
 pub struct CurrentResource {
-    pub kind: Kind,
+    pub kind: ResourceType,
     pub tenant: Option<String>,
     pub identity: String,
     /// The id in paths of the API.
@@ -38,7 +38,7 @@ pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Re
         let slug = text(&tenant["slug"]);
         if is_wanted(&slug) {
             of_tenant(remote, &slug, &mut current).await?;
-            current.add(Kind::Tenant, None, slug.clone(), tenant);
+            current.add(ResourceType::Tenant, None, slug.clone(), tenant);
         }
     }
     if declared.is_none_or(|declared| declared.has_event_types) {
@@ -53,7 +53,7 @@ pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Re
 async fn of_tenant(remote: &Remote, slug: &str, current: &mut Current) -> anyhow::Result<()> {
     let acting = remote.clone().acting_for(slug)?;
     for endpoint in rows(&acting, "/v1/webhooks", MAX).await?.rows {
-        current.add(Kind::Endpoint, Some(slug), text(&endpoint["id"]), endpoint);
+        current.add(ResourceType::Endpoint, Some(slug), text(&endpoint["id"]), endpoint);
     }
     event_types(&acting, Some(slug), current).await
 }
@@ -66,7 +66,7 @@ async fn event_types(
     let catalog = if tenant.is_some() { "tenant" } else { "operator" };
     let path = format!("/v1/webhooks/events?catalog={catalog}");
     for event_type in rows(remote, &path, MAX).await?.rows {
-        current.add(Kind::EventType, tenant, text(&event_type["name"]), event_type);
+        current.add(ResourceType::EventType, tenant, text(&event_type["name"]), event_type);
     }
     Ok(())
 }
@@ -84,13 +84,13 @@ async fn sources(remote: &Remote, current: &mut Current) -> anyhow::Result<()> {
         other => other?.rows,
     };
     for source in found {
-        current.add(Kind::Source, None, text(&source["partner"]), source);
+        current.add(ResourceType::Source, None, text(&source["partner"]), source);
     }
     Ok(())
 }
 
 impl Current {
-    fn add(&mut self, kind: Kind, tenant: Option<&str>, key: String, value: Value) {
+    fn add(&mut self, kind: ResourceType, tenant: Option<&str>, key: String, value: Value) {
         let identity = text(&value[kind.identity()]);
         self.resources.push(CurrentResource {
             kind,
@@ -104,14 +104,18 @@ impl Current {
     /// Keeps only these tenants and their resources, and nothing of the operator's.
     pub fn keep_tenants(&mut self, slugs: &[String]) -> anyhow::Result<()> {
         for slug in slugs {
-            if !self.resources.iter().any(|one| one.kind == Kind::Tenant && one.identity == *slug) {
+            if !self
+                .resources
+                .iter()
+                .any(|one| one.kind == ResourceType::Tenant && one.identity == *slug)
+            {
                 return Err(Failure::usage(format!(
                     "there is no tenant `{slug}`. hint: `gancho tenants list` lists them"
                 )));
             }
         }
         self.resources.retain(|one| match (one.kind, &one.tenant) {
-            (Kind::Tenant, _) => slugs.contains(&one.identity),
+            (ResourceType::Tenant, _) => slugs.contains(&one.identity),
             (_, Some(tenant)) => slugs.contains(tenant),
             (_, None) => false,
         });
@@ -121,29 +125,31 @@ impl Current {
     /// Returns the resources as a file declares them.
     pub fn declaration(&self) -> Node {
         let mut tenants = Vec::new();
-        for tenant in self.of(Kind::Tenant, None) {
+        for tenant in self.of(ResourceType::Tenant, None) {
             let mut fields = tenant.declaration();
-            for (name, kind) in [("event_types", Kind::EventType), ("endpoints", Kind::Endpoint)] {
+            for (name, kind) in
+                [("event_types", ResourceType::EventType), ("endpoints", ResourceType::Endpoint)]
+            {
                 push_list(&mut fields, name, self.nodes(kind, Some(&tenant.identity)));
             }
             tenants.push(Node::Map(fields));
         }
         let mut root = Vec::new();
         push_list(&mut root, "tenants", tenants);
-        push_list(&mut root, "event_types", self.nodes(Kind::EventType, None));
-        push_list(&mut root, "sources", self.nodes(Kind::Source, None));
+        push_list(&mut root, "event_types", self.nodes(ResourceType::EventType, None));
+        push_list(&mut root, "sources", self.nodes(ResourceType::Source, None));
         Node::Map(root)
     }
 
     /// Returns the resources of a kind by name.
-    fn of(&self, kind: Kind, tenant: Option<&str>) -> Vec<&CurrentResource> {
+    fn of(&self, kind: ResourceType, tenant: Option<&str>) -> Vec<&CurrentResource> {
         let is_one = |one: &&CurrentResource| one.kind == kind && one.tenant.as_deref() == tenant;
         let mut all: Vec<_> = self.resources.iter().filter(is_one).collect();
         all.sort_by(|a, b| a.identity.cmp(&b.identity));
         all
     }
 
-    fn nodes(&self, kind: Kind, tenant: Option<&str>) -> Vec<Node> {
+    fn nodes(&self, kind: ResourceType, tenant: Option<&str>) -> Vec<Node> {
         self.of(kind, tenant).into_iter().map(|one| Node::Map(one.declaration())).collect()
     }
 }
@@ -169,6 +175,6 @@ impl CurrentResource {
 
     /// Whether a declaration means this resource by the name.
     pub fn is_called(&self, identity: &str) -> bool {
-        self.identity == identity || (self.kind == Kind::Endpoint && self.key == identity)
+        self.identity == identity || (self.kind == ResourceType::Endpoint && self.key == identity)
     }
 }

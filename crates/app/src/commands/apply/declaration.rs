@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Map, Value};
 
-use super::fields::{self, Kind};
+use super::fields::{self, ResourceType};
 use crate::commands::{Failure, input};
 
 /// All resources of a file, tenants first.
@@ -18,7 +18,7 @@ pub struct Declaration {
 
 /// One resource that is declared.
 pub struct DeclaredResource {
-    pub kind: Kind,
+    pub kind: ResourceType,
     /// The tenant that it belongs to.
     pub tenant: Option<String>,
     pub identity: String,
@@ -55,23 +55,38 @@ impl Declaration {
         }
         let mut resources = Vec::new();
         for (place, tenant) in list(value, "tenants", "")? {
-            let tenant = DeclaredResource::of(Kind::Tenant, tenant, None, &place)?;
+            let tenant = DeclaredResource::of(ResourceType::Tenant, tenant, None, &place)?;
             resources.push(tenant);
         }
         for (place, event_type) in list(value, "event_types", "")? {
-            resources.push(DeclaredResource::of(Kind::EventType, event_type, None, &place)?);
+            resources.push(DeclaredResource::of(
+                ResourceType::EventType,
+                event_type,
+                None,
+                &place,
+            )?);
         }
         for (place, tenant) in list(value, "tenants", "")? {
             let slug = tenant["slug"].as_str();
             for (place, event_type) in list(tenant, "event_types", &place)? {
-                resources.push(DeclaredResource::of(Kind::EventType, event_type, slug, &place)?);
+                resources.push(DeclaredResource::of(
+                    ResourceType::EventType,
+                    event_type,
+                    slug,
+                    &place,
+                )?);
             }
             for (place, endpoint) in list(tenant, "endpoints", &place)? {
-                resources.push(DeclaredResource::of(Kind::Endpoint, endpoint, slug, &place)?);
+                resources.push(DeclaredResource::of(
+                    ResourceType::Endpoint,
+                    endpoint,
+                    slug,
+                    &place,
+                )?);
             }
         }
         for (place, source) in list(value, "sources", "")? {
-            resources.push(DeclaredResource::of(Kind::Source, source, None, &place)?);
+            resources.push(DeclaredResource::of(ResourceType::Source, source, None, &place)?);
         }
         no_doubles(&resources)?;
         let has = |name: &str| root.contains_key(name);
@@ -81,7 +96,7 @@ impl Declaration {
     pub fn tenants(&self) -> impl Iterator<Item = &str> {
         self.resources
             .iter()
-            .filter(|resource| resource.kind == Kind::Tenant)
+            .filter(|resource| resource.kind == ResourceType::Tenant)
             .map(|resource| resource.identity.as_str())
     }
 }
@@ -110,7 +125,12 @@ fn no_doubles(resources: &[DeclaredResource]) -> anyhow::Result<()> {
 }
 
 impl DeclaredResource {
-    fn of(kind: Kind, value: &Value, tenant: Option<&str>, place: &str) -> anyhow::Result<Self> {
+    fn of(
+        kind: ResourceType,
+        value: &Value,
+        tenant: Option<&str>,
+        place: &str,
+    ) -> anyhow::Result<Self> {
         let Some(object) = value.as_object() else {
             return Err(Failure::usage(format!("{place} must have fields")));
         };
@@ -149,7 +169,7 @@ impl DeclaredResource {
     }
 }
 
-pub fn name(kind: Kind, tenant: Option<&str>, identity: &str) -> String {
+pub fn name(kind: ResourceType, tenant: Option<&str>, identity: &str) -> String {
     match tenant {
         Some(tenant) => format!("{} {identity} of {tenant}", kind.noun()),
         None => format!("{} {identity}", kind.noun()),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    fields::Kind,
+    fields::ResourceType,
     plan::{Action, Change, Plan},
 };
 use crate::{
@@ -17,7 +17,7 @@ pub async fn run(remote: &Remote, plan: &Plan, as_json: bool) -> anyhow::Result<
         match make(remote, change).await {
             Ok(answer) => {
                 if !as_json {
-                    tell(change, &answer)?;
+                    print_result(change, &answer)?;
                 }
                 done.push(result(change, &answer));
             }
@@ -48,15 +48,15 @@ async fn make(remote: &Remote, change: &Change) -> anyhow::Result<Value> {
         None => remote.clone(),
     };
     let list = match change.kind {
-        Kind::Tenant => "/v1/tenants",
-        Kind::EventType => "/v1/webhooks/events",
-        Kind::Endpoint => "/v1/webhooks",
-        Kind::Source => "/v1/sources",
+        ResourceType::Tenant => "/v1/tenants",
+        ResourceType::EventType => "/v1/webhooks/events",
+        ResourceType::Endpoint => "/v1/webhooks",
+        ResourceType::Source => "/v1/sources",
     };
     let one = format!("{list}/{}", part(&change.key));
     Ok(match (&change.action, change.kind) {
         (Action::Create, _) => remote.post(list, &new(change)?).await?,
-        (Action::Update(_), Kind::EventType) => remote.put(&one, &change.whole).await?,
+        (Action::Update(_), ResourceType::EventType) => remote.put(&one, &change.whole).await?,
         (Action::Update(_), _) => remote.patch(&one, &change.fields).await?,
         (Action::Delete, _) => remote.delete(&one).await?,
     })
@@ -66,7 +66,7 @@ async fn make(remote: &Remote, change: &Change) -> anyhow::Result<Value> {
 fn new(change: &Change) -> anyhow::Result<Value> {
     let mut body: Map<String, Value> = change.fields.clone();
     body.insert(change.kind.identity().to_owned(), json!(change.identity));
-    if change.kind == Kind::Endpoint && !body.contains_key("events") {
+    if change.kind == ResourceType::Endpoint && !body.contains_key("events") {
         body.insert("events".to_owned(), json!(["*"]));
     }
     if let Some(name) = &change.secret_env {
@@ -79,7 +79,7 @@ fn new(change: &Change) -> anyhow::Result<Value> {
 }
 
 /// Prints the result. A secret that the gateway generated is printed, because nobody else knows it.
-fn tell(change: &Change, answer: &Value) -> anyhow::Result<()> {
+fn print_result(change: &Change, answer: &Value) -> anyhow::Result<()> {
     let done = match change.action {
         Action::Create => "created",
         Action::Update(_) => "changed",
@@ -97,9 +97,9 @@ fn secret<'a>(change: &Change, answer: &'a Value) -> Option<&'a str> {
         return None;
     }
     match change.kind {
-        Kind::Endpoint => answer["secret"].as_str(),
-        Kind::Source => answer["dispatch_secret"].as_str(),
-        Kind::Tenant | Kind::EventType => None,
+        ResourceType::Endpoint => answer["secret"].as_str(),
+        ResourceType::Source => answer["dispatch_secret"].as_str(),
+        ResourceType::Tenant | ResourceType::EventType => None,
     }
 }
 

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::commands::{Failure, input};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ResourceType {
     Tenant,
     EventType,
     Endpoint,
     Source,
 }
 
-impl Kind {
+impl ResourceType {
     pub const fn noun(self) -> &'static str {
         match self {
             Self::Tenant => "tenant",
@@ -81,7 +81,7 @@ impl Kind {
 }
 
 /// Checks the names of a resource's fields.
-pub fn check(kind: Kind, object: &Map<String, Value>, place: &str) -> anyhow::Result<()> {
+pub fn check(kind: ResourceType, object: &Map<String, Value>, place: &str) -> anyhow::Result<()> {
     let known = || {
         let names = kind.fields().iter().chain(kind.others());
         names.copied().chain([kind.identity()])
@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn a_wrong_field_is_named() {
         let object = json!({"slug": "a", "plam": "pro"});
-        let error = check(Kind::Tenant, object.as_object().unwrap(), "tenants[0]").unwrap_err();
+        let error =
+            check(ResourceType::Tenant, object.as_object().unwrap(), "tenants[0]").unwrap_err();
         assert_eq!(
             error.to_string(),
             "tenants[0]: unknown field `plam`. hint: did you mean `plan`?"

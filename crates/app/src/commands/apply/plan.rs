@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     current::{Current, CurrentResource},
     declaration::{Declaration, DeclaredResource, name},
-    fields::{Kind, is_same},
+    fields::{ResourceType, is_same},
 };
 use crate::{
     commands::{
@@ -32,7 +32,7 @@ pub enum Action {
 
 pub struct Change {
     pub action: Action,
-    pub kind: Kind,
+    pub kind: ResourceType,
     pub tenant: Option<String>,
     pub identity: String,
     /// The id in paths of the API; for a new one, its identity.
@@ -167,7 +167,7 @@ fn delete(one: &CurrentResource) -> Change {
 
 /// Whether a resource exists and is not in the file. Tenants are never deleted.
 fn is_extra(one: &CurrentResource, declared: &Declaration) -> bool {
-    one.kind != Kind::Tenant
+    one.kind != ResourceType::Tenant
         && !declared.resources.iter().any(|resource| {
             resource.kind == one.kind
                 && resource.tenant == one.tenant

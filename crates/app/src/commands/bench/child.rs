@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    line::Line,
+    http_connection::HttpConnection,
     report::{self, Stopwatch},
 };
 
@@ -122,7 +122,7 @@ impl Child {
         header: &str,
         body: &Value,
     ) -> anyhow::Result<Value> {
-        let mut line = Line::open(self.address).await?;
+        let mut line = HttpConnection::open(self.address).await?;
         let (status, answer) = line.send(method, path, header, body.to_string().as_bytes()).await?;
         ensure!(status < 300, "{path} answered {status}: {}", String::from_utf8_lossy(&answer));
         Ok(serde_json::from_slice(&answer)?)

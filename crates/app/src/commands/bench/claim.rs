@@ -8,7 +8,7 @@ use gancho_store::{Claim, ClaimCursor};
 use super::{
     place,
     report::Stopwatch,
-    store::{Maker, now},
+    store::{ParcelGenerator, now},
 };
 
 /// Claim from a backlog, and measure how soon a single delivery of another tenant is claimed.
@@ -36,7 +36,7 @@ pub struct ClaimBench {
 impl ClaimBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let (url, _folder) = place::database(self.database_url.as_deref())?;
-        let maker = Maker::open(&url, self.tenants, self.body).await?;
+        let maker = ParcelGenerator::open(&url, self.tenants, self.body).await?;
         let name = maker.store.name();
 
         let watch = Stopwatch::start();
@@ -81,7 +81,7 @@ impl ClaimBench {
     }
 }
 
-fn claim(maker: &Maker, cursor: ClaimCursor) -> Claim {
+fn claim(maker: &ParcelGenerator, cursor: ClaimCursor) -> Claim {
     Claim {
         node: maker.node,
         lane: Lane::Webhook,

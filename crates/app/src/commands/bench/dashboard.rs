@@ -16,8 +16,8 @@ use super::{
     child::Child,
     isolation::calls,
     place,
-    serve::load::{Load, Pace, Route},
-    sink::{Manner, NUMBERED, Sink},
+    serve::load::{Load, LoadModel, Route},
+    sink::{NUMBERED, Sink, SinkBehavior},
 };
 
 /// Measure the pages of the dashboard with a large store, and what open live pages cost.
@@ -69,7 +69,7 @@ impl DashboardBench {
 
         let gateway = Child::start(&url, folder.path(), &[]).await?;
         let keys = calls::create_tenants(&gateway, "seed", self.tenants).await?;
-        let (receiver, count) = (sink.url(Manner::Answers), self.endpoints);
+        let (receiver, count) = (sink.url(SinkBehavior::Answers), self.endpoints);
         let webhooks = (0..count).map(move |number| {
             let body = json!({"url": format!("{receiver}?{number}"), "events": ["seed.event"]});
             (keys[number % keys.len()].clone(), body)
@@ -77,7 +77,7 @@ impl DashboardBench {
         calls::create_webhooks(&gateway, webhooks).await?;
         let mut routes = Vec::new();
         for number in 0..LIVE_TENANTS {
-            let (slug, url) = (format!("live-{number}"), sink.url(Manner::Answers));
+            let (slug, url) = (format!("live-{number}"), sink.url(SinkBehavior::Answers));
             routes.push(Route::publish(gateway.tenant(&slug, &url, EVENT).await?));
         }
         gateway.stop().await?;
@@ -94,7 +94,7 @@ impl DashboardBench {
             load: &load,
             routes: &routes,
             events,
-            pace: Pace::Open(self.rate),
+            pace: LoadModel::Open(self.rate),
         };
         live.measure(self.dashboards, self.json).await?;
         gateway.stop().await

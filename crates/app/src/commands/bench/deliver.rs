@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::{place, report::Stopwatch};
 use crate::{
     gateway::{Gateway, Setup},
-    key_ring::Ring,
+    key_ring::LoadedKeyRing,
     receiver::Receiver,
 };
 
@@ -45,7 +45,8 @@ pub struct DeliverBench {
 impl DeliverBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let (url, _folder) = place::database(self.database_url.as_deref())?;
-        let ring = Ring { keys: Arc::new(KeyRing::generate()?), file: None, is_new: false };
+        let ring =
+            LoadedKeyRing { keys: Arc::new(KeyRing::generate()?), file: None, is_new: false };
         let setup = Setup::plain(url, ring, gancho_egress::Settings::for_dev());
         let gateway = Arc::new(Gateway::start(setup).await?);
         let tasks = TaskTracker::new();

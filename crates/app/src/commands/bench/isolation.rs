@@ -24,7 +24,7 @@ mod slow;
 
 use clap::{Args, Subcommand};
 
-use self::{place::Places, report::Report};
+use self::{place::StoreLocations, report::Report};
 use super::child::Child;
 
 /// Check that tenants and endpoints do not slow down each other.
@@ -65,7 +65,7 @@ enum Scenario {
 /// What every scenario uses.
 struct Bench {
     report: Report,
-    places: Places,
+    places: StoreLocations,
     is_full: bool,
 }
 
@@ -85,7 +85,7 @@ impl Bench {
 impl IsolationBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let Self { scenario, database_url, full, json } = self;
-        let places = Places::new(database_url);
+        let places = StoreLocations::new(database_url);
         let mut bench = Bench { report: Report::new(json), places, is_full: full };
         let done = tokio::select! {
             done = run(scenario, &mut bench) => done,

@@ -13,9 +13,9 @@ use tokio_util::task::TaskTracker;
 use self::server::Server;
 use super::{
     child::Child,
-    line::Line,
+    http_connection::HttpConnection,
     place,
-    sink::{Manner, Sink},
+    sink::{Sink, SinkBehavior},
 };
 
 /// Send e-mails through a local SMTP server without rate limits. Load, mail server and receiver run in
@@ -61,7 +61,7 @@ impl MailBench {
             ("GANCHO_EMAIL_RATE", "none"),
         ];
         let gateway = Child::start(&url, folder.path(), &variables).await?;
-        let key = gateway.tenant("bench", &sink.url(Manner::Answers), "email.*").await?;
+        let key = gateway.tenant("bench", &sink.url(SinkBehavior::Answers), "email.*").await?;
 
         let watch = gateway.watch();
         self.submit(gateway.address, &key).await?;
@@ -80,7 +80,7 @@ impl MailBench {
             let (key, text) = (key.to_owned(), text.clone());
             let turns = (sender..self.emails).step_by(self.connections);
             senders.spawn(async move {
-                let mut line = Line::open(api).await?;
+                let mut line = HttpConnection::open(api).await?;
                 for number in turns {
                     let email = serde_json::json!({
                         "from": "bench@example.com",

@@ -1,7 +1,7 @@
 //! Measures receiving: a partner posts signed webhooks over HTTP to `gancho serve` in a separate process,
 //! alone and next to floods and slow senders.
 
-mod crowd;
+mod hostile_clients;
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,12 +9,12 @@ use anyhow::bail;
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
-use self::crowd::{Flood, Loris};
+use self::hostile_clients::{Flood, SlowSenders};
 use super::{
     child::Child,
     place,
-    report::Spread,
-    signed::{Pace, Signed},
+    report::LatencyDistribution,
+    signed::{LoadModel, SignedLoad},
     sink::{NUMBERED, Sink},
 };
 
@@ -63,16 +63,16 @@ impl ReceiveBench {
         let sink = Sink::start(self.webhooks, NUMBERED, &tasks).await?;
         let roles = if self.dispatch { "api,ingest,worker" } else { "api,ingest" };
         let gateway = Child::start(&url, folder.path(), &[("GANCHO_ROLES", roles)]).await?;
-        let signed = Arc::new(Signed::new(&gateway, &sink, self.body).await?);
+        let signed = Arc::new(SignedLoad::new(&gateway, &sink, self.body).await?);
 
         let watch = gateway.watch();
         let latencies = self.send(&signed, 0).await?;
         watch.report("accepted from a partner", self.webhooks as u64, self.json);
-        Spread::of(latencies).report("latency of the response", self.json);
+        LatencyDistribution::of(latencies).report("latency of the response", self.json);
         if self.dispatch {
             sink.arrived(self.webhooks, TIMEOUT).await?;
             watch.report("dispatched to the target", self.webhooks as u64, self.json);
-            Spread::of(sink.latencies()).report("latency until dispatched", self.json);
+            LatencyDistribution::of(sink.latencies()).report("latency until dispatched", self.json);
         }
         if let Some(rate) = self.flood {
             let quiet = written(&gateway).await;
@@ -83,21 +83,21 @@ impl ReceiveBench {
                 "{refused} refused in {ALONE:?}: {flooded} bytes written meanwhile, {quiet} without them"
             );
             let latencies = self.send(&signed, 1).await?;
-            Spread::of(latencies).report("the same during a flood", self.json);
+            LatencyDistribution::of(latencies).report("the same during a flood", self.json);
             flood.stop();
         }
         if let Some(count) = self.loris {
-            let loris = Loris::start(gateway.ingest, count).await?;
+            let loris = SlowSenders::start(gateway.ingest, count).await?;
             let latencies = self.send(&signed, 2).await?;
             anstream::eprintln!("{} of {count} slow connections are still open", loris.open());
-            Spread::of(latencies).report("the same with slow connections", self.json);
+            LatencyDistribution::of(latencies).report("the same with slow connections", self.json);
             loris.stop();
         }
         gateway.stop().await
     }
 
-    async fn send(&self, signed: &Arc<Signed>, round: usize) -> anyhow::Result<Vec<Duration>> {
-        let pace = self.rate.map_or(Pace::Closed, Pace::Open);
+    async fn send(&self, signed: &Arc<SignedLoad>, round: usize) -> anyhow::Result<Vec<Duration>> {
+        let pace = self.rate.map_or(LoadModel::Closed, LoadModel::Open);
         let first = round * self.webhooks;
         let sent = signed.send(first, self.webhooks, self.connections, pace).await?;
         match sent.refusal {

@@ -119,11 +119,11 @@ fn database_servers() -> Vec<Process> {
 }
 
 /// The distribution of latencies.
-pub struct Spread {
+pub struct LatencyDistribution {
     sorted: Vec<Duration>,
 }
 
-impl Spread {
+impl LatencyDistribution {
     pub fn of(mut latencies: Vec<Duration>) -> Self {
         latencies.sort_unstable();
         Self { sorted: latencies }

@@ -9,12 +9,12 @@ use anyhow::ensure;
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
-use self::load::{Load, Pace, Route};
+use self::load::{Load, LoadModel, Route};
 use super::{
     child::Child,
     place,
-    report::Spread,
-    sink::{Manner, NUMBERED, Sink},
+    report::LatencyDistribution,
+    sink::{NUMBERED, Sink, SinkBehavior},
 };
 
 /// Publish over HTTP to a separate gateway process and wait until everything is delivered. Load and
@@ -83,7 +83,8 @@ impl ServeBench {
         }
         let mut routes = Vec::new();
         for number in 0..self.tenants {
-            let manner = if number < self.hanging { Manner::Hangs } else { Manner::Answers };
+            let manner =
+                if number < self.hanging { SinkBehavior::Hangs } else { SinkBehavior::Answers };
             let slug = format!("bench-{number}");
             routes.push(Route::publish(gateway.tenant(&slug, &sink.url(manner), EVENT).await?));
         }
@@ -95,7 +96,7 @@ impl ServeBench {
             let straight = [Route::direct(&sink)];
             direct.run(&straight, self.events.min(2_000), self.connections, self.pace()).await?;
             sink.arrived(self.events.min(2_000), TIMEOUT).await?;
-            Spread::of(sink.latencies()).report("direct POST", self.json);
+            LatencyDistribution::of(sink.latencies()).report("direct POST", self.json);
             sink.forget();
         }
         self.make_noise(&gateway, &load, &sink).await?;
@@ -112,7 +113,7 @@ impl ServeBench {
         if !self.json && !url.starts_with("sqlite:") {
             watch.report_servers(self.events as u64);
         }
-        Spread::of(sink.latencies()).report("publish to arrival", self.json);
+        LatencyDistribution::of(sink.latencies()).report("publish to arrival", self.json);
         for node in nodes {
             node.stop().await?;
         }
@@ -129,16 +130,16 @@ impl ServeBench {
             let load = Load { gateway: node.address, first, ..load.clone() };
             let (events, lines) = (share(self.events, place), share(self.connections, place));
             let pace = match self.pace() {
-                Pace::Open(rate) => Pace::Open((rate / nodes.len() as u32).max(1)),
-                Pace::Closed => Pace::Closed,
+                LoadModel::Open(rate) => LoadModel::Open((rate / nodes.len() as u32).max(1)),
+                LoadModel::Closed => LoadModel::Closed,
             };
             async move { load.run(routes, events, lines.max(1), pace).await }
         });
         futures_util::future::try_join_all(parts).await.map(|_| ())
     }
 
-    fn pace(&self) -> Pace {
-        self.rate.map_or(Pace::Closed, Pace::Open)
+    fn pace(&self) -> LoadModel {
+        self.rate.map_or(LoadModel::Closed, LoadModel::Open)
     }
 
     /// Fills the queue of the slow endpoint, and keeps it full.
@@ -151,9 +152,9 @@ impl ServeBench {
         if self.noisy == 0 {
             return Ok(());
         }
-        let url = sink.url(Manner::Dawdles);
+        let url = sink.url(SinkBehavior::Dawdles);
         let noisy = Route::publish(gateway.tenant("bench-noisy", &url, EVENT).await?);
-        load.uncounted().run(&[noisy], self.noisy, self.connections, Pace::Closed).await
+        load.uncounted().run(&[noisy], self.noisy, self.connections, LoadModel::Closed).await
     }
 
     /// Gives each hanging endpoint as many events as a healthy one.
@@ -162,6 +163,6 @@ impl ServeBench {
             return Ok(());
         }
         let share = self.events / self.tenants * hanging.len();
-        load.uncounted().run(hanging, share, self.connections, Pace::Closed).await
+        load.uncounted().run(hanging, share, self.connections, LoadModel::Closed).await
     }
 }

@@ -12,12 +12,12 @@ use tokio::{
 
 use crate::commands::bench::{
     child::Child,
-    line::Line,
-    sink::{Manner, Sink},
+    http_connection::HttpConnection,
+    sink::{Sink, SinkBehavior},
 };
 
 #[derive(Debug, Clone, Copy)]
-pub enum Pace {
+pub enum LoadModel {
     /// Each connection sends after the response to its last webhook.
     Closed,
     /// This many per second, independent of the response times.
@@ -26,7 +26,7 @@ pub enum Pace {
 
 /// The results of a run's webhooks.
 #[derive(Debug, Default)]
-pub struct Sent {
+pub struct SendResults {
     /// The duration of each, whatever the response.
     pub latencies: Vec<Duration>,
     /// Webhooks with another response than 204, or without one.
@@ -38,7 +38,7 @@ pub struct Sent {
 /// A webhook without a response by then counts as refused.
 const TO_ANSWER: Duration = Duration::from_secs(15);
 
-pub struct Signed {
+pub struct SignedLoad {
     ingest: SocketAddr,
     sink: Arc<Sink>,
     recipe: Recipe,
@@ -59,9 +59,9 @@ struct PreparedRequest {
     body: String,
 }
 
-impl Signed {
+impl SignedLoad {
     pub async fn new(gateway: &Child, sink: &Arc<Sink>, body: usize) -> anyhow::Result<Self> {
-        gateway.source(PARTNER, SECRET, &sink.url(Manner::Answers)).await?;
+        gateway.source(PARTNER, SECRET, &sink.url(SinkBehavior::Answers)).await?;
         Ok(Self {
             ingest: gateway.ingest,
             sink: sink.clone(),
@@ -78,8 +78,8 @@ impl Signed {
         first: usize,
         count: usize,
         connections: usize,
-        pace: Pace,
-    ) -> anyhow::Result<Sent> {
+        pace: LoadModel,
+    ) -> anyhow::Result<SendResults> {
         // Signing is the partner's own work, and done before the measurement.
         let mut senders = vec![Vec::new(); connections.max(1)];
         for turn in 0..count {
@@ -90,7 +90,8 @@ impl Signed {
         for webhooks in senders {
             running.spawn(self.clone().send_each(first, webhooks, start, pace));
         }
-        let mut all = Sent { latencies: Vec::with_capacity(count), ..Sent::default() };
+        let mut all =
+            SendResults { latencies: Vec::with_capacity(count), ..SendResults::default() };
         while let Some(sent) = running.join_next().await {
             let sent = sent?;
             all.latencies.extend(sent.latencies);
@@ -106,20 +107,20 @@ impl Signed {
         first: usize,
         webhooks: Vec<(usize, PreparedRequest)>,
         start: Instant,
-        pace: Pace,
-    ) -> Sent {
-        let mut sent = Sent::default();
+        pace: LoadModel,
+    ) -> SendResults {
+        let mut sent = SendResults::default();
         let mut line = None;
         let late = match pace {
-            Pace::Closed => Duration::MAX,
+            LoadModel::Closed => Duration::MAX,
             // A gateway that is too slow for this rate must not make the run endless.
-            Pace::Open(_) => TO_ANSWER,
+            LoadModel::Open(_) => TO_ANSWER,
         };
         for (place, (turn, ready)) in webhooks.iter().enumerate() {
             // If it was due at a time, being late counts as waiting.
             let at = match pace {
-                Pace::Closed => Instant::now(),
-                Pace::Open(rate) => {
+                LoadModel::Closed => Instant::now(),
+                LoadModel::Open(rate) => {
                     let due = start + Duration::from_secs_f64(*turn as f64 / f64::from(rate));
                     tokio::time::sleep_until(due).await;
                     due
@@ -155,13 +156,13 @@ impl Signed {
 
     async fn post(
         &self,
-        line: &mut Option<Line>,
+        line: &mut Option<HttpConnection>,
         number: usize,
         ready: &PreparedRequest,
     ) -> anyhow::Result<()> {
         let open = match line.take() {
             Some(open) => open,
-            None => Line::open(self.ingest).await?,
+            None => HttpConnection::open(self.ingest).await?,
         };
         self.sink.sent(number);
         let line = line.insert(open);

@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::task::TaskTracker;
 
 #[derive(Debug, Clone, Copy)]
-pub enum Manner {
+pub enum SinkBehavior {
     Answers,
     /// Responds after a second.
     Dawdles,
@@ -72,11 +72,11 @@ impl Sink {
         Ok(sink)
     }
 
-    pub fn url(&self, manner: Manner) -> String {
+    pub fn url(&self, manner: SinkBehavior) -> String {
         let path = match manner {
-            Manner::Answers => "answers",
-            Manner::Dawdles => "dawdles",
-            Manner::Hangs => "hangs",
+            SinkBehavior::Answers => "answers",
+            SinkBehavior::Dawdles => "dawdles",
+            SinkBehavior::Hangs => "hangs",
         };
         format!("http://{}/{path}", self.address)
     }

@@ -6,8 +6,8 @@ use anyhow::ensure;
 use bytes::Bytes;
 use clap::Args;
 use gancho_domain::{
-    Attempt, EndpointId, IdMaker, Kind, Lane, Next, Parcel, SystemClock, SystemRandom, TenantId,
-    Time,
+    Attempt, EndpointId, IdMaker, Lane, NextStep, Parcel, ParcelKind, SystemClock, SystemRandom,
+    TenantId, Time,
 };
 use gancho_store::{
     AcceptOutcome, NewDelivery, NewParcel, NodeId, SettleOutcome, Settlement, Store,
@@ -44,7 +44,7 @@ pub struct StoreBench {
 impl StoreBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let (url, _folder) = place::database(self.database_url.as_deref())?;
-        let maker = Maker::open(&url, self.tenants, self.body).await?;
+        let maker = ParcelGenerator::open(&url, self.tenants, self.body).await?;
         let watch = Stopwatch::start();
         let each = self.deliveries / self.callers as u64;
         let mut callers = tokio::task::JoinSet::new();
@@ -61,7 +61,7 @@ impl StoreBench {
 }
 
 async fn accept_and_settle(
-    maker: Maker,
+    maker: ParcelGenerator,
     count: u64,
     batch: usize,
     salt: usize,
@@ -76,7 +76,7 @@ async fn accept_and_settle(
                 maker.parcel(turn, true)
             })
             .collect();
-        let settlements: Vec<Settlement> = parcels.iter().map(Maker::delivered).collect();
+        let settlements: Vec<Settlement> = parcels.iter().map(ParcelGenerator::delivered).collect();
         let accepted = maker.store.accept(parcels, maker.node).await?;
         ensure!(
             accepted.iter().all(|one| matches!(one, AcceptOutcome::New { .. })),
@@ -91,7 +91,7 @@ async fn accept_and_settle(
 
 /// Makes parcels for a store.
 #[derive(Clone)]
-pub struct Maker {
+pub struct ParcelGenerator {
     pub store: Arc<dyn Store>,
     pub node: NodeId,
     ids: Arc<IdMaker>,
@@ -99,7 +99,7 @@ pub struct Maker {
     body: Bytes,
 }
 
-impl Maker {
+impl ParcelGenerator {
     pub async fn open(url: &str, tenants: usize, body: usize) -> anyhow::Result<Self> {
         let store = database::open(url, database::Options::default()).await?;
         let ids = Arc::new(IdMaker::new(Arc::new(SystemClock), Arc::new(SystemRandom)));
@@ -121,7 +121,7 @@ impl Maker {
         let parcel = Parcel {
             id: self.ids.make(),
             tenant,
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "bench.event".into(),
             subject: None,
             external_id: None,
@@ -162,7 +162,7 @@ impl Maker {
             leased_at: None,
             at: now(),
             attempt: Some(attempt),
-            next: Next::Delivered,
+            next: NextStep::Delivered,
             is_replay: false,
             in_order: false,
             follow: Vec::new(),

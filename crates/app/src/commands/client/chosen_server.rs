@@ -16,7 +16,7 @@ use crate::{
     dev_gateway,
     login_profiles::{self, LoginProfile, LoginProfiles},
     logs, operator_token,
-    remote::{Remote, ServerUrl, Trust},
+    remote::{Remote, ServerUrl, TrustedRoots},
     settings::{self, Flags, Secret, Settings},
 };
 
@@ -187,8 +187,8 @@ fn no_key(server: &ServerUrl) -> anyhow::Error {
 }
 
 /// Reads the certificate authorities of a PEM file.
-pub fn trust(path: Option<&Path>) -> anyhow::Result<Trust> {
-    let Some(path) = path else { return Ok(Trust::default()) };
+pub fn trust(path: Option<&Path>) -> anyhow::Result<TrustedRoots> {
+    let Some(path) = path else { return Ok(TrustedRoots::default()) };
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let certificates = read
         .map_err(|error| anyhow::anyhow!("{error}"))
@@ -196,7 +196,7 @@ pub fn trust(path: Option<&Path>) -> anyhow::Result<Trust> {
     if certificates.is_empty() {
         bail!("{} contains no certificate. hint: it must be PEM", path.display());
     }
-    Ok(Trust(certificates))
+    Ok(TrustedRoots(certificates))
 }
 
 /// Finds the gateway that is running with these settings: one that accepts the token of this data

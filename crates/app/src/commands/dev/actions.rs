@@ -21,9 +21,11 @@ pub async fn answer(stage: &Stage, key: char) -> anyhow::Result<bool> {
         }
         'w' => {
             let body = json!({ "partner": PARTNER });
-            shown(Remote::open_to_all(stage.ingest).post("/webhooks/_simulate", &body).await);
+            print_refusal(
+                Remote::open_to_all(stage.ingest).post("/webhooks/_simulate", &body).await,
+            );
         }
-        'e' => shown(send_email(stage).await),
+        'e' => print_refusal(send_email(stage).await),
         'd' => set(stage, Mode::Fail),
         's' => set(stage, Mode::Slow),
         'o' => set(stage, Mode::Ok),
@@ -57,7 +59,7 @@ fn set(stage: &Stage, mode: Mode) {
 }
 
 /// Prints a refusal. The session continues.
-fn shown(answer: Result<serde_json::Value, RemoteError>) {
+fn print_refusal(answer: Result<serde_json::Value, RemoteError>) {
     if let Err(error) = answer {
         screen::refused(&error);
     }

@@ -11,13 +11,13 @@ use super::{
     screen::{self, Outcome, Receiver},
     stage::Stage,
 };
-use crate::receiver::Arrival;
+use crate::receiver::ReceivedWebhook;
 
 pub struct Feed {
     tail: Tail,
-    arrivals: UnboundedReceiver<Arrival>,
+    arrivals: UnboundedReceiver<ReceivedWebhook>,
     /// What the receiver got last.
-    received: VecDeque<Arrival>,
+    received: VecDeque<ReceivedWebhook>,
     /// The event whose acceptance was shown last: it may have several deliveries.
     accepted: Option<EventId>,
 }
@@ -26,7 +26,7 @@ pub struct Feed {
 const MAX_REMEMBERED: usize = 64;
 
 impl Feed {
-    pub fn of(stage: &Stage, arrivals: UnboundedReceiver<Arrival>) -> Self {
+    pub fn of(stage: &Stage, arrivals: UnboundedReceiver<ReceivedWebhook>) -> Self {
         let tail = stage.gateway.engine.tail(TailFilter::default());
         Self { tail, arrivals, received: VecDeque::new(), accepted: None }
     }
@@ -81,7 +81,7 @@ impl Feed {
     }
 
     /// Returns what the receiver got of this event. The header of a partner's event has another prefix.
-    fn take_arrival(&mut self, event: EventId) -> Option<Arrival> {
+    fn take_arrival(&mut self, event: EventId) -> Option<ReceivedWebhook> {
         let event = event.to_string();
         let (_, id) = event.split_once('_')?;
         let at = self.received.iter().position(|arrival| arrival.id.ends_with(id))?;

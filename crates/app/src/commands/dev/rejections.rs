@@ -21,17 +21,17 @@ impl Rejections {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut rejections = Self { ticks, seen_until: None };
-        rejections.look(stage).await?;
+        rejections.fetch_new(stage).await?;
         Ok(rejections)
     }
 
     /// Waits a moment, and returns what was rejected meanwhile, oldest first.
     pub async fn next(&mut self, stage: &Stage) -> anyhow::Result<Vec<Value>> {
         self.ticks.tick().await;
-        self.look(stage).await
+        self.fetch_new(stage).await
     }
 
-    async fn look(&mut self, stage: &Stage) -> anyhow::Result<Vec<Value>> {
+    async fn fetch_new(&mut self, stage: &Stage) -> anyhow::Result<Vec<Value>> {
         let listed = stage.operator.get(&format!("/v1/sources/{PARTNER}/rejections")).await?;
         let mut listed = listed["data"].as_array().cloned().unwrap_or_default();
         listed.reverse();

@@ -10,7 +10,7 @@ use super::stage::{KEY_FILE, PARTNER, Stage};
 use crate::{
     commands::table::{clean, text},
     paint::{BLUE, BOLD, DIM, GREEN, RED, YELLOW},
-    receiver::{Arrival, Mode},
+    receiver::{Mode, ReceivedWebhook},
     remote::RemoteError,
 };
 
@@ -69,7 +69,7 @@ pub struct Outcome<'a> {
     pub latency: Option<Duration>,
     pub at: Time,
     pub receiver: Receiver,
-    pub arrival: Option<Arrival>,
+    pub arrival: Option<ReceivedWebhook>,
 }
 
 pub fn outcome(outcome: &Outcome) {

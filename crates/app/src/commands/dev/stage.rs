@@ -23,7 +23,7 @@ use crate::{
     dev_gateway,
     gateway::{Gateway, Setup},
     operator_token, private_file,
-    receiver::{Arrival, Receiver},
+    receiver::{ReceivedWebhook, Receiver},
     remote::Remote,
     servers::Servers,
     settings::{self, Secret},
@@ -59,7 +59,7 @@ pub async fn set(
     data_dir: &Path,
     port: u16,
     tasks: &TaskTracker,
-) -> anyhow::Result<(Stage, UnboundedReceiver<Arrival>)> {
+) -> anyhow::Result<(Stage, UnboundedReceiver<ReceivedWebhook>)> {
     private_file::folder(data_dir)?;
     let shown = data_dir.display().to_string();
     let mut loaded = settings::built_in(&[("data_dir", &shown), ("email_via", "sink")])?;

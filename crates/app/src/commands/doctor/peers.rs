@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gancho_mail::smtp::{SmtpServer, TlsUse};
+use gancho_mail::smtp::{SmtpServer, TlsMode};
 use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
 use url::Url;
 
@@ -73,7 +73,7 @@ fn named(loaded: &LoadedSettings) -> Vec<Peer> {
     let smtp = settings.smtp_url.as_ref();
     if let Some(Ok(server)) = smtp.map(|url| url.reveal().parse::<SmtpServer>()) {
         let SmtpServer { host, port, tls, .. } = server;
-        let greets = tls != TlsUse::Wrapped;
+        let greets = tls != TlsMode::Wrapped;
         let meanwhile = "e-mails wait";
         let (check, setting, is_vital) = ("mail server", "smtp_url", true);
         peers.push(Peer { check, setting, host, port, meanwhile, is_vital, greets });

@@ -47,7 +47,7 @@ impl Checkpoint {
         if self.json {
             return table::json(&made);
         }
-        tell(&made)
+        print_checkpoint(&made)
     }
 }
 
@@ -76,7 +76,7 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
         }
         other => other?,
     };
-    let LedgerStatus { size, newest } = checkpointer.standing().await?;
+    let LedgerStatus { size, newest } = checkpointer.status().await?;
     let checkpoint = newest.map(|newest| {
         json!({
             "origin": newest.origin,
@@ -88,7 +88,7 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
     Ok(json!({ "size": size, "checkpoint": checkpoint, "is_new": made.is_some() }))
 }
 
-fn tell(made: &Value) -> anyhow::Result<()> {
+fn print_checkpoint(made: &Value) -> anyhow::Result<()> {
     let checkpoint = &made["checkpoint"];
     if checkpoint.is_null() {
         return table::say("The ledger is empty; there is nothing to sign.");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use gancho_inbound::{PublicKey, checkpoints::PROOF_FORM as FORM, receive::identity::body_sha256};
-use gancho_ledger::{Checkpoint, Hash, Inclusion, chain};
+use gancho_ledger::{Checkpoint, Hash, InclusionProof, chain};
 use serde_json::{Value, json};
 
 use super::book::keys_of;
@@ -20,7 +20,7 @@ use crate::{
 pub struct Proof {
     /// The line's text.
     pub entry: String,
-    pub inclusion: Inclusion,
+    pub inclusion: InclusionProof,
     /// The signed checkpoint.
     pub note: String,
     pub key: PublicKey,
@@ -52,7 +52,7 @@ impl Proof {
         let path = path.iter().map(|hash| Hash::from_base64(hash.as_str()?)).collect::<Option<_>>();
         Ok(Self {
             entry: string(&proof["line"]["entry"], "line")?,
-            inclusion: Inclusion {
+            inclusion: InclusionProof {
                 number: number(&proof["line"]["number"], "line number")?,
                 size: number(&proof["inclusion"]["size"], "size")?,
                 path: path.context("the proof's path contains an invalid hash")?,
@@ -111,7 +111,7 @@ impl CheckProof {
             }))?;
         }
         let checkpoint = checked?;
-        if self.json { Ok(()) } else { self.tell(&proof, &entry, &checkpoint) }
+        if self.json { Ok(()) } else { self.print_proof(&proof, &entry, &checkpoint) }
     }
 
     fn check(&self, proof: &Proof, entry: &Value) -> anyhow::Result<Checkpoint> {
@@ -132,7 +132,12 @@ impl CheckProof {
         Ok(checkpoint)
     }
 
-    fn tell(&self, proof: &Proof, entry: &Value, checkpoint: &Checkpoint) -> anyhow::Result<()> {
+    fn print_proof(
+        &self,
+        proof: &Proof,
+        entry: &Value,
+        checkpoint: &Checkpoint,
+    ) -> anyhow::Result<()> {
         table::say(&format!("{GREEN}Valid proof{GREEN:#} of receipt:"))?;
         let (number, size) = (proof.inclusion.number, proof.inclusion.size);
         Facts::default()

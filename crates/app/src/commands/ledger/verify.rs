@@ -56,7 +56,7 @@ impl Verify {
                 if self.which.json {
                     table::json(&error.json(&book))?;
                 }
-                Err(Failure::does_not_hold(error.tell(&book, size)))
+                Err(Failure::does_not_hold(error.describe(&book, size)))
             }
         }
     }
@@ -164,7 +164,7 @@ impl LedgerError {
         sizes.filter(|size| *size < before).max()
     }
 
-    fn tell(&self, book: &Book, size: u64) -> String {
+    fn describe(&self, book: &Book, size: u64) -> String {
         let entry = self.entry();
         let mut facts = Facts::default();
         if let Some(number) = self.number() {

@@ -89,7 +89,7 @@ impl Feed {
             let at = time(&detail[feed.time_field()])?;
             feed.newest = Some(at);
             // Items that are as old as the last one were forwarded before it.
-            for item in feed.look().await? {
+            for item in feed.fetch_new().await? {
                 if (item.at, item.id.as_str()) <= (at, after) {
                     feed.seen.insert((item.at, item.id));
                 }
@@ -98,7 +98,7 @@ impl Feed {
             let page = remote.get(&format!("{}?limit=1", feed.path())).await?;
             if let Some(newest) = page["data"].get(0) {
                 feed.newest = Some(time(&newest[feed.time_field()])?);
-                for item in feed.look().await? {
+                for item in feed.fetch_new().await? {
                     feed.newest = feed.newest.max(Some(item.at));
                     feed.seen.insert((item.at, item.id));
                 }
@@ -109,7 +109,7 @@ impl Feed {
 
     /// Returns items that were not seen yet, oldest first.
     pub async fn new_items(&mut self) -> anyhow::Result<Vec<Item>> {
-        let mut found = self.look().await?;
+        let mut found = self.fetch_new().await?;
         found.retain(|item| !self.seen.contains(&(item.at, item.id.clone())));
         found.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
         Ok(found)
@@ -146,7 +146,7 @@ impl Feed {
     }
 
     /// Returns all items since a little before the newest that was seen.
-    async fn look(&self) -> anyhow::Result<Vec<Item>> {
+    async fn fetch_new(&self) -> anyhow::Result<Vec<Item>> {
         let since = match self.newest {
             Some(newest) => Some((newest - OVERLAP).to_string()),
             None => self.since.clone(),

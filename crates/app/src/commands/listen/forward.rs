@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use gancho_domain::{Clock, SystemClock};
-use gancho_wire::{Content, Profile, Sending, SigningKey, sign};
+use gancho_wire::{AttemptMetadata, Content, Profile, SigningKey, sign};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::json;
 use url::Url;
@@ -19,7 +19,7 @@ use crate::{
         table::{clean, text},
     },
     paint::{DIM, GREEN, RED},
-    remote::{Remote, RemoteError, ServerUrl, Trust, part},
+    remote::{Remote, RemoteError, ServerUrl, TrustedRoots, part},
 };
 
 pub struct Forwarder {
@@ -69,7 +69,7 @@ impl Forwarder {
         };
         let key = SigningKey::for_profile(&profile, &secret)
             .map_err(|error| Failure::usage(format!("invalid secret: {error}")))?;
-        let target = Remote::new(server, None, &Trust::default());
+        let target = Remote::new(server, None, &TrustedRoots::default());
         Ok(Self { target, path, profile, key, endpoint, shown_secret: is_new.then_some(secret) })
     }
 
@@ -107,7 +107,7 @@ impl Forwarder {
         } else {
             self.profile.envelope.render(&content)
         };
-        let sending = Sending {
+        let sending = AttemptMetadata {
             event_id: &message.id,
             endpoint_id: &self.endpoint,
             event_type: &message.event_type,

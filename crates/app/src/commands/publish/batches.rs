@@ -71,7 +71,7 @@ struct Server {
 }
 
 /// The result of each line of a batch; without an error all lines have one.
-struct Sent {
+struct BatchReport {
     results: Vec<(u64, Value)>,
     unsent: Vec<u64>,
     error: Option<RemoteError>,
@@ -105,7 +105,7 @@ pub async fn publish(
                 sending.spawn(async move { send(&server, batch, &in_doubt).await });
             }
         }
-        let sent: Option<Result<Sent, _>> = tokio::select! {
+        let sent: Option<Result<BatchReport, _>> = tokio::select! {
             biased;
             sent = sending.join_next() => sent,
             () = stop.requested() => {
@@ -114,7 +114,7 @@ pub async fn publish(
             }
         };
         let Some(sent) = sent else { break };
-        let Sent { results, unsent, error, read } = sent?;
+        let BatchReport { results, unsent, error, read } = sent?;
         for (number, result) in &results {
             counters.add(*number, result);
         }
@@ -145,7 +145,7 @@ fn fill(lines: &mut Lines, max: usize, counters: &mut Counters) -> anyhow::Resul
     Ok(Some(batch).filter(|batch| !batch.lines.is_empty()))
 }
 
-async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> Sent {
+async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> BatchReport {
     let Batch { mut lines, read, .. } = batch;
     let mut results = Vec::with_capacity(lines.len());
     let mut tries = 0;
@@ -177,7 +177,7 @@ async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> Sent {
                     }
                 }
                 if later.is_empty() {
-                    return Sent { results, unsent: Vec::new(), error: None, read };
+                    return BatchReport { results, unsent: Vec::new(), error: None, read };
                 }
                 // Some were accepted, so the server is not stuck.
                 tries = if later.len() < before { 0 } else { tries + 1 };
@@ -193,7 +193,7 @@ async fn send(server: &Server, batch: Batch, in_doubt: &AtomicBool) -> Sent {
             }
             Err(error) => {
                 let unsent = lines.iter().map(|(number, _)| *number).collect();
-                return Sent { results, unsent, error: Some(error), read };
+                return BatchReport { results, unsent, error: Some(error), read };
             }
         };
         tokio::time::sleep(pause).await;

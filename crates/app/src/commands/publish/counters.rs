@@ -159,7 +159,7 @@ impl Counters {
                 "not_sent_from_line": resume,
             }))?;
         } else if !nothing || self.end.is_none() {
-            self.tell();
+            self.print_errors();
         }
         match self.end {
             // The exit code and the hint are those of any other command.
@@ -186,7 +186,7 @@ impl Counters {
         }
     }
 
-    fn tell(&self) {
+    fn print_errors(&self) {
         for refusal in &self.refused {
             let detail = table::clean(&text(&refusal["detail"]));
             anstream::eprintln!("line {} not accepted: {detail}", refusal["line"]);

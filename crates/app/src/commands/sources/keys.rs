@@ -124,10 +124,10 @@ impl Add {
             }
             return table::json(&key);
         }
-        self.tell(&key, made.as_deref())
+        self.print_key(&key, made.as_deref())
     }
 
-    fn tell(&self, key: &Value, made: Option<&str>) -> anyhow::Result<()> {
+    fn print_key(&self, key: &Value, made: Option<&str>) -> anyhow::Result<()> {
         let window = show::window(key);
         let valid = if window.is_empty() { "from now on" } else { window.as_str() };
         table::say(&format!("Key {} of {} is valid {valid}.", self.key_id, self.partner))?;

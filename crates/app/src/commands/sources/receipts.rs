@@ -128,7 +128,7 @@ impl Simulate {
         } else {
             // A body that the caller gave is shown unchanged.
             let made = || text(&done["sent"]["body"]);
-            tell(&done, &body.map_or_else(made, |body| body.get().to_owned()))?;
+            print_simulation(&done, &body.map_or_else(made, |body| body.get().to_owned()))?;
         }
         let answer = &done["answer"];
         if answer["code"].is_string() {
@@ -143,7 +143,7 @@ impl Simulate {
     }
 }
 
-fn tell(done: &Value, body: &str) -> anyhow::Result<()> {
+fn print_simulation(done: &Value, body: &str) -> anyhow::Result<()> {
     table::say("Request:")?;
     let headers = done["sent"]["headers"].as_object();
     for (name, value) in headers.into_iter().flatten() {

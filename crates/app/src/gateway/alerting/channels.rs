@@ -8,13 +8,13 @@ use bytes::Bytes;
 use gancho_alerts::{Channel, EVENT_TYPE, Message};
 use gancho_domain::{Clock, IdMaker, TenantId, mask};
 use gancho_egress::{Client, Outcome};
-use gancho_engine::Cut;
+use gancho_engine::Preemption;
 use gancho_mail::{
     Email, Mailbox, OutgoingMessage, Transport,
-    message::{self, Stamp},
+    message::{self, MessageMetadata},
 };
 use gancho_outbound::{Registry, registry::Targets};
-use gancho_wire::{Content, Sending};
+use gancho_wire::{AttemptMetadata, Content};
 use http::{HeaderMap, HeaderValue, header};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -65,7 +65,7 @@ impl Channel for UrlChannel {
                 data: data.as_bytes(),
             };
             let body = target.profile.envelope.render(&content);
-            let sending = Sending {
+            let sending = AttemptMetadata {
                 event_id: &id,
                 endpoint_id: &target.id,
                 event_type: EVENT_TYPE,
@@ -154,7 +154,7 @@ impl EmailChannel {
         };
         let tenant = self.operator.unwrap_or(TenantId::from_bits(0));
         let (id, domain) = (self.ids.make(), self.from.domain().to_owned());
-        let stamp = Stamp { id, tenant, accepted_at: self.clock.now() };
+        let stamp = MessageMetadata { id, tenant, accepted_at: self.clock.now() };
         let outgoing = OutgoingMessage {
             id,
             tenant,
@@ -164,7 +164,7 @@ impl EmailChannel {
             to: email.to,
             subject: email.subject,
         };
-        let sent = self.transport.send(&outgoing, &Cut::default()).await;
+        let sent = self.transport.send(&outgoing, &Preemption::default()).await;
         sent.map_err(|error| mask::text(&gancho_mail::classify::classify(&error).reason))?;
         Ok(())
     }

@@ -133,7 +133,7 @@ pub fn addresses_of(scope: TenantScope) -> Collection {
     Collection::of(scope, NOTICE_EMAILS)
 }
 
-struct Outgoing {
+struct OutgoingNotice {
     /// `None`: Slack.
     to: Option<Mailbox>,
     title: String,
@@ -144,17 +144,17 @@ struct Outgoing {
 
 /// Messages that were not sent yet.
 #[derive(Default)]
-struct Backlog(VecDeque<Outgoing>);
+struct Backlog(VecDeque<OutgoingNotice>);
 
 impl Backlog {
     /// Adds messages. Returns how many were dropped to make room.
-    fn add(&mut self, messages: Vec<Outgoing>) -> usize {
+    fn add(&mut self, messages: Vec<OutgoingNotice>) -> usize {
         self.0.extend(messages);
         let too_many = self.0.len().saturating_sub(MAX_UNSENT);
         self.0.drain(..too_many).count()
     }
 
-    fn take_due(&mut self, now: Instant) -> VecDeque<Outgoing> {
+    fn take_due(&mut self, now: Instant) -> VecDeque<OutgoingNotice> {
         let (due, later) = self.0.drain(..).partition(|message| message.due <= now);
         self.0 = later;
         due
@@ -162,7 +162,7 @@ impl Backlog {
 
     /// Queues a message again after a failed attempt, with growing waits for about an hour, as with alerts.
     /// Returns whether it is retried.
-    fn put_back(&mut self, mut message: Outgoing, now: Instant) -> bool {
+    fn put_back(&mut self, mut message: OutgoingNotice, now: Instant) -> bool {
         let Some(delay) = retry_delay(message.attempts) else { return false };
         message.due = now + delay;
         self.0.push_back(message);
@@ -208,11 +208,11 @@ async fn messages(
     routes: &NoticeRoutes,
     lines: &[(TenantId, String)],
     dropped: u64,
-) -> Vec<Outgoing> {
+) -> Vec<OutgoingNotice> {
     let mut all = Vec::new();
     let operators: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
     let (title, text) = digest(&operators, dropped);
-    let own = |to: Option<Mailbox>| Outgoing {
+    let own = |to: Option<Mailbox>| OutgoingNotice {
         to,
         title: title.clone(),
         text: text.clone(),
@@ -236,7 +236,7 @@ async fn messages(
         let found = found.await.unwrap_or_default();
         let (title, text) = digest(&lines, 0);
         let addresses = found.iter().filter_map(|document| document.key.parse().ok());
-        all.extend(addresses.map(|to| Outgoing {
+        all.extend(addresses.map(|to| OutgoingNotice {
             to: Some(to),
             title: title.clone(),
             text: text.clone(),
@@ -264,7 +264,7 @@ fn digest(lines: &[&str], dropped: u64) -> (String, String) {
     (title, text)
 }
 
-async fn send(routes: &NoticeRoutes, message: &Outgoing) -> Result<(), String> {
+async fn send(routes: &NoticeRoutes, message: &OutgoingNotice) -> Result<(), String> {
     match (&message.to, &routes.slack, &routes.email) {
         (None, Some(slack), _) => {
             let escape =
@@ -315,9 +315,9 @@ mod tests {
         assert!(text.contains("dlv_0 of evt_1 to wh_1 (https://example.com/hook)"), "{text}");
     }
 
-    fn outgoing(number: usize) -> Outgoing {
+    fn outgoing(number: usize) -> OutgoingNotice {
         let (to, title) = (None, number.to_string());
-        Outgoing { to, title, text: String::new(), attempts: 0, due: Instant::now() }
+        OutgoingNotice { to, title, text: String::new(), attempts: 0, due: Instant::now() }
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use serde::Deserialize;
 
 use super::PATH;
-use crate::{escape::Text, moment::Moment, params::Link, problem::Problem, visit::Visit};
+use crate::{
+    display_time::DisplayTime, escape::Text, params::Link, problem::Problem, visit::Visit,
+};
 
 /// Maximum tenants with their own column; the others are counted together.
 const MAX_COLUMNS: usize = 5;
@@ -17,7 +19,7 @@ pub struct Matrix {
     pub rows: Vec<Row>,
     pub has_others: bool,
     pub total: u64,
-    pub oldest: Option<Moment>,
+    pub oldest: Option<DisplayTime>,
 }
 
 pub struct Row {
@@ -40,7 +42,7 @@ struct Stats {
     total: u64,
     by_code: BTreeMap<Text, u64>,
     by_tenant: BTreeMap<String, u64>,
-    oldest: Option<Moment>,
+    oldest: Option<DisplayTime>,
 }
 
 impl Matrix {

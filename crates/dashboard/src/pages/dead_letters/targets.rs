@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::{DeadLetter, filter::Filter};
 use crate::{
-    mark::Mark,
     pages::{endpoint_facts::EndpointFacts, list::List},
     params::{Link, segment},
     sentence::{Html, Sentence},
+    status_mark::StatusMark,
     texts::Texts,
     visit::{ApiResult, Visit},
 };
@@ -28,7 +28,7 @@ pub struct Targets {
 
 /// An endpoint that is paused, failing or disabled.
 pub struct Target {
-    pub mark: Mark,
+    pub mark: StatusMark,
     pub word: Sentence,
     pub text: Html,
 }
@@ -52,7 +52,10 @@ impl Targets {
             let link = Link::new(format!("/v1/webhooks/{}", segment(&id)));
             // A deleted endpoint is among those that are left out.
             let Ok(facts) = visit.get::<EndpointFacts>(link).await else { continue };
-            if !matches!(facts.mark(), Mark::Delivered | Mark::Pending | Mark::Warning) {
+            if !matches!(
+                facts.mark(),
+                StatusMark::Delivered | StatusMark::Pending | StatusMark::Warning
+            ) {
                 troubled.push(Target::of(visit, &facts, count));
             }
         }
@@ -71,8 +74,8 @@ impl Target {
             None => page,
         };
         let sentence = match facts.mark() {
-            Mark::Disabled => t.count("dead.to_disabled", count),
-            Mark::Paused => t.count("dead.to_paused", count),
+            StatusMark::Disabled => t.count("dead.to_disabled", count),
+            StatusMark::Paused => t.count("dead.to_paused", count),
             _ => t.count("dead.to_failing", count),
         };
         Self {

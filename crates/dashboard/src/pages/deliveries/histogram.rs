@@ -8,7 +8,7 @@ use gancho_domain::Time;
 use super::{super::overview::range::Range, Filter};
 use crate::{
     charts::bin_title,
-    moment::Moment,
+    display_time::DisplayTime,
     params::Link,
     sentence::Html,
     statistics::{Bin, Figures, Stats},
@@ -25,13 +25,13 @@ const GAP: f64 = 1.0;
 
 /// What the bars show: everything, or what has the status of the filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shows {
+enum BarContent {
     All,
     Delivered,
     Dead,
 }
 
-impl Shows {
+impl BarContent {
     fn up(self, figures: &Figures) -> u64 {
         if self == Self::Dead { 0 } else { figures.delivered }
     }
@@ -46,7 +46,7 @@ impl Shows {
 }
 
 pub struct Histogram {
-    shows: Shows,
+    shows: BarContent,
     pub svg: Html,
     pub range: Range,
     pub ranges: Vec<(Range, Link)>,
@@ -69,11 +69,11 @@ impl Histogram {
         let t = visit.t;
         let here = filter.link(visit);
         let ranges = Range::ALL.map(|one| (one, here.clone().with("range", one.name())));
-        let clock = |at: &Moment| range.clock(&t, at);
+        let clock = |at: &DisplayTime| range.clock(&t, at);
         let shows = match filter.status.as_deref() {
-            Some("delivered") => Shows::Delivered,
-            Some("failed") => Shows::Dead,
-            _ => Shows::All,
+            Some("delivered") => BarContent::Delivered,
+            Some("failed") => BarContent::Dead,
+            _ => BarContent::All,
         };
         let selected = (time(filter.since.as_deref()), time(filter.until.as_deref()));
         Some(Self {
@@ -92,20 +92,20 @@ impl Histogram {
     pub fn sum(&self, t: &Texts) -> Html {
         let totals = &self.totals;
         let sum = match self.shows {
-            Shows::All => t
+            BarContent::All => t
                 .say("histogram.sum")
                 .with("accepted", t.number(totals.accepted))
                 .with("delivered", t.number(totals.delivered))
                 .with("dead", t.number(totals.dead_letters)),
-            Shows::Delivered => t.count("histogram.delivered", totals.delivered),
-            Shows::Dead => t.count("histogram.dead", totals.dead_letters),
+            BarContent::Delivered => t.count("histogram.delivered", totals.delivered),
+            BarContent::Dead => t.count("histogram.dead", totals.dead_letters),
         };
         sum.into()
     }
 }
 
 fn time(text: Option<&str>) -> Option<Time> {
-    let moment = serde_json::from_value::<Moment>(text?.into()).ok()?;
+    let moment = serde_json::from_value::<DisplayTime>(text?.into()).ok()?;
     Some(moment.time())
 }
 
@@ -113,10 +113,10 @@ fn time(text: Option<&str>) -> Option<Time> {
 fn draw(
     t: &Texts,
     stats: &Stats,
-    shows: Shows,
+    shows: BarContent,
     selected: (Option<Time>, Option<Time>),
     here: &Link,
-    clock: &dyn Fn(&Moment) -> String,
+    clock: &dyn Fn(&DisplayTime) -> String,
 ) -> Html {
     let max = |value: &dyn Fn(&Bin) -> u64| stats.bins.iter().map(value).max().unwrap_or(0).max(1);
     let max_up = max(&|bin| shows.up(&bin.figures)) as f64;
@@ -145,7 +145,7 @@ fn draw(
         );
         let up = visible(shows.up(&bin.figures), max_up, BASELINE);
         let down = visible(shows.down(&bin.figures), max_down, HEIGHT - BASELINE - GAP);
-        let below = if shows == Shows::Dead { "dead" } else { "down" };
+        let below = if shows == BarContent::Dead { "dead" } else { "down" };
         for (class, y, height) in [("up", BASELINE - up, up), (below, BASELINE + GAP, down)] {
             if height > 0.0 {
                 let _ = write!(

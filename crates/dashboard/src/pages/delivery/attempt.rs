@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::{
+    display_time::DisplayTime,
     escape::{Block, Text},
     failure,
-    mark::Mark,
-    moment::Moment,
     sentence::{Html, Sentence},
+    status_mark::StatusMark,
     texts::Texts,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub struct Attempt {
     #[serde(rename = "attempt")]
     pub number: u32,
-    pub started_at: Moment,
+    pub started_at: DisplayTime,
     pub latency_ms: f64,
     pub request_headers: BTreeMap<Text, Text>,
     pub response_status: Option<u16>,
@@ -32,8 +32,8 @@ impl Attempt {
         self.error.is_none()
     }
 
-    pub fn mark(&self) -> Mark {
-        if self.is_delivered() { Mark::Delivered } else { Mark::Failed }
+    pub fn mark(&self) -> StatusMark {
+        if self.is_delivered() { StatusMark::Delivered } else { StatusMark::Failed }
     }
 
     pub fn word(&self, t: &Texts) -> Sentence {

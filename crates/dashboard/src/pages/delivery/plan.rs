@@ -7,10 +7,10 @@ use super::{
     attempt::Attempt,
 };
 use crate::{
-    mark::Mark,
-    moment::Moment,
+    display_time::DisplayTime,
     profiles::ProfileDefaults,
     sentence::{Html, Sentence},
+    status_mark::StatusMark,
     texts::Texts,
 };
 
@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 12;
 
 pub struct PlanStep {
     pub class: &'static str,
-    pub mark: Mark,
+    pub mark: StatusMark,
     pub word: Sentence,
     pub time: Html,
     /// The delay after the one before.
@@ -38,7 +38,7 @@ pub fn steps(
         return Vec::new();
     }
     let mut steps = Vec::new();
-    let mut before: Option<Moment> = None;
+    let mut before: Option<DisplayTime> = None;
     for attempt in attempts.iter().rev() {
         steps.push(PlanStep {
             class: "done",
@@ -53,7 +53,7 @@ pub fn steps(
     if let Some(next) = until {
         steps.push(PlanStep {
             class: "next",
-            mark: Mark::Retrying,
+            mark: StatusMark::Retrying,
             word: t.say("plan.next"),
             time: t.time(&next),
             delay: delay(t, before.as_ref(), &next),
@@ -62,10 +62,10 @@ pub fn steps(
         let delays = endpoint.map(|endpoint| endpoint.delays(profiles)).unwrap_or_default();
         let mut at = next;
         for wait in delays.into_iter().skip(made.saturating_sub(1)) {
-            at = Moment::of(at.time() + wait);
+            at = DisplayTime::of(at.time() + wait);
             steps.push(PlanStep {
                 class: "todo",
-                mark: Mark::Pending,
+                mark: StatusMark::Pending,
                 word: t.say("plan.planned"),
                 time: t.time(&at),
                 delay: after(t, wait),
@@ -76,7 +76,7 @@ pub fn steps(
     steps.split_off(skipped)
 }
 
-fn delay(t: &Texts, before: Option<&Moment>, at: &Moment) -> Html {
+fn delay(t: &Texts, before: Option<&DisplayTime>, at: &DisplayTime) -> Html {
     match before {
         Some(before) => after(t, at.time().since(before.time())),
         None => t.say("plan.at_once").into(),

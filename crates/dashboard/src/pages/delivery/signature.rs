@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::{
     escape::Text,
-    mark::Mark,
     params::{Link, Params},
     problem::{FormErrors, Problem},
     sentence::Sentence,
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -57,8 +57,8 @@ impl SignatureForm {
 }
 
 impl SignatureReport {
-    pub fn mark(&self) -> Mark {
-        if self.is_valid { Mark::Delivered } else { Mark::Failed }
+    pub fn mark(&self) -> StatusMark {
+        if self.is_valid { StatusMark::Delivered } else { StatusMark::Failed }
     }
 
     pub fn sentence(&self, t: &Texts) -> Sentence {
@@ -88,12 +88,12 @@ impl SignaturePart {
         }
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         match self.state.as_str() {
-            "same" => Mark::Delivered,
-            "different" => Mark::Failed,
-            "unknown" => Mark::Warning,
-            _ => Mark::Pending,
+            "same" => StatusMark::Delivered,
+            "different" => StatusMark::Failed,
+            "unknown" => StatusMark::Warning,
+            _ => StatusMark::Pending,
         }
     }
 

@@ -4,16 +4,16 @@ use serde::Deserialize;
 
 use super::{
     super::{
-        audit_actor::LastAct,
+        audit_actor::LastAction,
         delivery_row::{DeliveryRow, Reason},
         endpoint_facts::EndpointFacts,
     },
     attempt::Attempt,
 };
 use crate::{
-    mark::Mark,
     params::Link,
     sentence::{Html, Sentence},
+    status_mark::StatusMark,
     texts::Texts,
     visit::Visit,
 };
@@ -56,13 +56,13 @@ impl Gate {
         }
     }
 
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> StatusMark {
         match self.state {
-            GateState::Open => Mark::Delivered,
-            GateState::Here => Mark::Retrying,
-            GateState::Passing => Mark::InFlight,
-            GateState::Ahead => Mark::Warning,
-            GateState::Later => Mark::Pending,
+            GateState::Open => StatusMark::Delivered,
+            GateState::Here => StatusMark::Retrying,
+            GateState::Passing => StatusMark::InFlight,
+            GateState::Ahead => StatusMark::Warning,
+            GateState::Later => StatusMark::Pending,
         }
     }
 
@@ -101,10 +101,10 @@ impl Waiting {
             visit.get_as_operator(Link::new("/v1/queues")).await.unwrap_or_default();
         let paused = match (reason, &row.webhook_id) {
             (Reason::LaneResume, _) if !visit.is_portal() => {
-                LastAct::on(visit, "pauseQueue", row.lane.as_str()).await
+                LastAction::on(visit, "pauseQueue", row.lane.as_str()).await
             }
-            (Reason::TenantResume, _) => LastAct::pausing(visit, "tenant", "").await,
-            (Reason::WebhookResume, Some(id)) => LastAct::pausing(visit, "webhook", id).await,
+            (Reason::TenantResume, _) => LastAction::pausing(visit, "tenant", "").await,
+            (Reason::WebhookResume, Some(id)) => LastAction::pausing(visit, "webhook", id).await,
             _ => None,
         };
         Some(Self {

@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::{Queues, failing::FailingEndpoint};
 use crate::{
+    display_time::DisplayTime,
     escape::Text,
-    mark::Mark,
-    moment::Moment,
     pages::endpoint_facts::EndpointFacts,
     params::{Link, segment},
     sentence::Sentence,
+    status_mark::StatusMark,
     visit::{ApiResult, Visit},
 };
 
@@ -23,7 +23,7 @@ const MAX_OF_KIND: usize = 20;
 const MAX_LOOKUPS: usize = 50;
 
 pub struct Cause {
-    pub mark: Mark,
+    pub mark: StatusMark,
     pub word: Sentence,
     pub title: Sentence,
     /// Since when, and the consequence.
@@ -40,7 +40,7 @@ pub struct Cause {
 pub struct DeadStats {
     pub total: u64,
     by_code: BTreeMap<Text, u64>,
-    oldest: Option<Moment>,
+    oldest: Option<DisplayTime>,
 }
 
 impl DeadStats {
@@ -71,13 +71,13 @@ fn failing_endpoint(visit: &Visit, endpoint: &FailingEndpoint) -> Option<Cause> 
     let t = visit.t;
     let (facts, totals) = (&endpoint.facts, &endpoint.stats.totals);
     let title = match (facts.mark(), &facts.failing_since) {
-        (Mark::Failed, Some(since)) => {
+        (StatusMark::Failed, Some(since)) => {
             t.say("overview.endpoint_failing").with("span", t.age(since))
         }
-        (Mark::Failed, None) => {
+        (StatusMark::Failed, None) => {
             t.say("overview.endpoint_unstable").with("share", totals.failure(&t))
         }
-        (Mark::Disabled, _) => match facts.disabled_reason.as_deref() {
+        (StatusMark::Disabled, _) => match facts.disabled_reason.as_deref() {
             Some("gone") => t.say("overview.endpoint_gone"),
             Some(_) => t.say("overview.endpoint_disabled"),
             None => return None,
@@ -123,7 +123,7 @@ async fn dead_letters(visit: &Visit, dead: &DeadStats) -> ApiResult<Vec<Cause>> 
         };
         let link = visit.link("/dead-letters").with("code", code);
         causes.push(Cause {
-            mark: Mark::Failed,
+            mark: StatusMark::Failed,
             word: t.say("status.dead_letter"),
             title: t.count("overview.dead_letters", count).code("code", code),
             text,
@@ -139,7 +139,7 @@ async fn dead_letters(visit: &Visit, dead: &DeadStats) -> ApiResult<Vec<Cause>> 
 
 fn paused(visit: &Visit, title: Sentence, text: Sentence, link: Link, affected: u64) -> Cause {
     Cause {
-        mark: Mark::Paused,
+        mark: StatusMark::Paused,
         word: visit.t.say("status.paused"),
         title,
         text,

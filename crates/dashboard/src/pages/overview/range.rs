@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use http::StatusCode;
 
-use crate::{moment::Moment, params::Params, problem::Problem, texts::Texts};
+use crate::{display_time::DisplayTime, params::Params, problem::Problem, texts::Texts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
@@ -32,7 +32,7 @@ impl Range {
     }
 
     /// Returns the time of a bin: with its day, if the range has several.
-    pub fn clock(self, t: &Texts, at: &Moment) -> String {
+    pub fn clock(self, t: &Texts, at: &DisplayTime) -> String {
         match self {
             Self::Week | Self::Month => at.day_and_clock(t),
             _ => at.clock(),

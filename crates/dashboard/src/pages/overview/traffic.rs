@@ -3,7 +3,7 @@
 use super::range::Range;
 use crate::{
     charts::{LatencyBin, LatencyChart, MirrorBin, MirrorChart, bin_title},
-    moment::Moment,
+    display_time::DisplayTime,
     sentence::{Html, Sentence},
     statistics::{Bin, Percentiles, Stats},
     texts::Texts,
@@ -22,7 +22,7 @@ pub struct Traffic {
 impl Traffic {
     pub fn draw(t: &Texts, range: Range, stats: Stats) -> Self {
         let step = t.span(stats.step());
-        let clock = |at: &Moment| range.clock(t, at);
+        let clock = |at: &DisplayTime| range.clock(t, at);
         let totals = &stats.totals;
         let describe = |sentence: Sentence| {
             let sentence = sentence.with("step", &step).with("since", clock(&stats.since));
@@ -121,7 +121,7 @@ fn latency_title(t: &Texts, at: String, time: Option<Percentiles>) -> Html {
 fn ticks(t: &Texts, range: Range, stats: &Stats) -> Vec<String> {
     let interval = range.length() / range.intervals();
     let label = |place| {
-        let at = Moment::of(stats.since.time() + interval * place);
+        let at = DisplayTime::of(stats.since.time() + interval * place);
         match range {
             Range::Week => at.weekday(t).to_owned(),
             Range::Month => at.day(t),

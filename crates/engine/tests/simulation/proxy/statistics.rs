@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use gancho_domain::{Lane, TenantScope, Time};
 use gancho_store::{
     FailingTarget, Result, Statistics, StatisticsBatch, StatisticsPoint, StatisticsWindow,
-    TargetId, statistics::without_success::NoSuccess,
+    TargetId, statistics::without_success::WithoutSuccessQuery,
 };
 
 use super::{Proxy, through};
@@ -56,7 +56,7 @@ impl Statistics for Proxy {
         self.inner.failing_targets_of_all(lane, until, max).await
     }
 
-    async fn targets_without_success(&self, of: NoSuccess) -> Result<Vec<FailingTarget>> {
+    async fn targets_without_success(&self, of: WithoutSuccessQuery) -> Result<Vec<FailingTarget>> {
         self.inner.targets_without_success(of).await
     }
 }

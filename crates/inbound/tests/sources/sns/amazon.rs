@@ -11,7 +11,7 @@ use gancho_inbound::{
 use gancho_testkit::{
     receiver::{Receiver, Step},
     sns::{Signer, confirmation, document, notification},
-    tls::{Authority, Life},
+    tls::{Authority, Validity},
 };
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub fn always(steps: Vec<Step>) -> Script {
 
 impl Amazon {
     pub async fn new(stage: &Stage) -> Self {
-        let signer = Signer::new(Life::Now).unwrap();
+        let signer = Signer::new(Validity::Now).unwrap();
         let script = always(document("200 OK", signer.certificate()));
         Self::serving(stage, signer, script, always(document("200 OK", "<ok/>"))).await
     }
@@ -48,7 +48,7 @@ impl Amazon {
 
     pub async fn serving(stage: &Stage, signer: Signer, pem: Script, confirm: Script) -> Self {
         let authority = Authority::new().unwrap();
-        let tls = || authority.server(&["127.0.0.1"], Life::Now, &["http/1.1"]).unwrap();
+        let tls = || authority.server(&["127.0.0.1"], Validity::Now, &["http/1.1"]).unwrap();
         let certificates = Receiver::tls(tls(), pem).await.unwrap();
         let subscriptions = Receiver::tls(tls(), confirm).await.unwrap();
         let client = Client::new(Settings {

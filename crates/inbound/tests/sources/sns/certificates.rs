@@ -7,7 +7,7 @@ use gancho_testkit::{
     http_request::arrived,
     receiver::Step,
     sns::{Signer, document, elliptic_certificate},
-    tls::Life,
+    tls::Validity,
 };
 use serde_json::json;
 
@@ -42,14 +42,15 @@ async fn certificates_come_from_sns_alone(stage: &Stage) {
 }
 
 async fn odd_certificates_are_refused(stage: &Stage) {
-    let now = || Signer::new(Life::Now).unwrap();
+    let now = || Signer::new(Validity::Now).unwrap();
     let good = now();
     let long = format!("{}{}", "#".repeat(17_000), good.certificate());
     let whole = good.certificate().to_owned();
     let cut = whole[..whole.len() / 2].to_owned();
     let weak = Signer::weak().unwrap();
     let weak_text = weak.certificate().to_owned();
-    let (over, ahead) = (Signer::new(Life::Over).unwrap(), Signer::new(Life::Ahead).unwrap());
+    let (over, ahead) =
+        (Signer::new(Validity::Over).unwrap(), Signer::new(Validity::Ahead).unwrap());
     let (over_text, ahead_text) = (over.certificate().to_owned(), ahead.certificate().to_owned());
     for (what, signer, text) in [
         ("expired", over, over_text),
@@ -75,7 +76,7 @@ async fn odd_certificates_are_refused(stage: &Stage) {
 
 /// A message that may be valid gets a 503, so that SNS retries.
 async fn a_certificate_that_is_away(stage: &Stage) {
-    let signer = Signer::new(Life::Now).unwrap();
+    let signer = Signer::new(Validity::Now).unwrap();
     let whole = document("200 OK", signer.certificate());
     let script = move |number| match number {
         0 => document("503 Away", ""),
@@ -129,7 +130,7 @@ async fn a_flood_of_forgeries_asks_for_few_certificates(stage: &Stage) {
 
 /// One of many waiting callers fetches, and a URL that hangs delays nobody whose certificate is cached.
 async fn a_certificate_that_hangs(stage: &Stage) {
-    let signer = Signer::new(Life::Now).unwrap();
+    let signer = Signer::new(Validity::Now).unwrap();
     let whole = document("200 OK", signer.certificate());
     let script = move |number| match number {
         0 => whole.clone(),

@@ -6,7 +6,7 @@ use gancho_inbound::{Outcome, Reason};
 use gancho_testkit::{
     http_request::arrived,
     sns::{Signer, document},
-    tls::Life,
+    tls::Validity,
 };
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use super::amazon::{Amazon, Script, always};
 use crate::stage::Stage;
 
 async fn subscriptions_are_confirmed(stage: &Stage) {
-    let signer = Signer::new(Life::Now).unwrap();
+    let signer = Signer::new(Validity::Now).unwrap();
     let pem = always(document("200 OK", signer.certificate()));
     let confirm: Script = Box::new(|number| match number {
         0 => document("500 No", ""),

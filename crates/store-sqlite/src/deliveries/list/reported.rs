@@ -7,9 +7,9 @@ use gancho_domain::TenantScope;
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::Connection;
 
-use super::{DeliveryTrail, FailureTrail, ListQuery};
+use super::{DeliveryScan, FailureScan, ListQuery};
 use crate::{
-    scan::{Direction, Reach, ScanBudget, Trail},
+    scan::{Direction, RowScan, ScanBudget, ScanExtent},
     tx_error::TxError,
 };
 
@@ -23,24 +23,24 @@ pub(crate) fn failed_emails(
     budget: &mut ScanBudget,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let list = ListQuery { db, scope: Some(scope), filter, direction: Direction(request.order) };
-    let failed = DeliveryTrail::Failed(FailureTrail { list, of: Ok(target) });
-    let reported = DeliveryTrail::Reported(ReportTrail { list });
+    let failed = DeliveryScan::Failed(FailureScan { list, of: Ok(target) });
+    let reported = DeliveryScan::Reported(ReportScan { list });
     list.page(vec![failed, reported], request, budget)
 }
 
 /// The index of reports on e-mails.
-pub(super) struct ReportTrail<'a> {
+pub(super) struct ReportScan<'a> {
     list: ListQuery<'a>,
 }
 
-impl Trail for ReportTrail<'_> {
+impl RowScan for ReportScan<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let direction = self.list.direction;
         let from = format!(
             "email_reports r INDEXED BY email_reports_by_delivery
@@ -51,7 +51,7 @@ impl Trail for ReportTrail<'_> {
         );
         let (first, end) = direction.rows_below(below, self.list.lowest(), self.list.end());
         let (count, last) =
-            self.list.look(&from, &[&first, &end, &(step as i64)], budget, found)?;
-        Ok(last.filter(|_| count >= step).map_or(Reach::End, Reach::DownTo))
+            self.list.scan_rows(&from, &[&first, &end, &(step as i64)], budget, found)?;
+        Ok(last.filter(|_| count >= step).map_or(ScanExtent::End, ScanExtent::DownTo))
     }
 }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
 use rusqlite::Connection;
 
-use super::{DeliveryTrail, ListQuery};
+use super::{DeliveryScan, ListQuery};
 use crate::{
-    scan::{Direction, Reach, ScanBudget, Trail},
+    scan::{Direction, RowScan, ScanBudget, ScanExtent},
     tx_error::TxError,
 };
 
@@ -18,24 +18,24 @@ pub(crate) fn page_of_all(
     budget: &mut ScanBudget,
 ) -> Result<Page<DeliveryRow>, TxError> {
     let list = ListQuery { db, scope: None, filter, direction: Direction(request.order) };
-    list.page(vec![DeliveryTrail::Table(TableTrail { list })], request, budget)
+    list.page(vec![DeliveryScan::Table(TableScan { list })], request, budget)
 }
 
-pub(super) struct TableTrail<'a> {
+pub(super) struct TableScan<'a> {
     list: ListQuery<'a>,
 }
 
-impl Trail for TableTrail<'_> {
+impl RowScan for TableScan<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         budget: &mut ScanBudget,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, TxError> {
+    ) -> Result<ScanExtent, TxError> {
         let ListQuery { direction, .. } = self.list;
         let rows = direction.rows_below(below, self.list.lowest(), self.list.end());
-        let last = self.list.look_between(rows, step, budget, found)?;
-        Ok(last.map_or(Reach::End, Reach::DownTo))
+        let last = self.list.scan_between(rows, step, budget, found)?;
+        Ok(last.map_or(ScanExtent::End, ScanExtent::DownTo))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gancho_domain::{
     DeliveryId, Failure, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, TraceContext,
-    parcel::Kind,
+    parcel::ParcelKind,
 };
 
 use crate::{IdempotencyKey, LedgerReceipt, NewDelivery, NewParcel, TargetId};
@@ -24,7 +24,7 @@ impl Draft {
         let parcel = Parcel {
             id: ids.make(),
             tenant,
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "invoice.paid".into(),
             subject: None,
             external_id: None,
@@ -52,7 +52,7 @@ impl Draft {
         self
     }
 
-    pub fn kind(mut self, kind: Kind) -> Self {
+    pub fn kind(mut self, kind: ParcelKind) -> Self {
         self.parcel.kind = kind;
         self
     }

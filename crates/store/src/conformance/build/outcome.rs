@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Next, Time};
+use gancho_domain::{Attempt, Code, Failure, NextStep, Time};
 
 use crate::{Job, Settlement};
 
@@ -41,16 +41,16 @@ pub fn failed(job: &Job, now: Time, failure: Failure, next_at: Option<Time>) -> 
 }
 
 pub fn delivered(job: &Job, now: Time) -> Settlement {
-    Settlement::of(job, now, Some(attempt(job, now)), Next::Delivered)
+    Settlement::of(job, now, Some(attempt(job, now)), NextStep::Delivered)
 }
 
 pub fn tried_again(job: &Job, now: Time, due_at: Time) -> Settlement {
     let attempt = failed(job, now, timeout(), Some(due_at));
-    let next = Next::Retry { due_at, planned_at: due_at };
+    let next = NextStep::Retry { due_at, planned_at: due_at };
     Settlement::of(job, now, Some(attempt), next)
 }
 
 pub fn given_up(job: &Job, now: Time, failure: Failure) -> Settlement {
     let attempt = failed(job, now, failure.clone(), None);
-    Settlement::of(job, now, Some(attempt), Next::Dead(failure))
+    Settlement::of(job, now, Some(attempt), NextStep::Dead(failure))
 }

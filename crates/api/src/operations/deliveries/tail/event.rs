@@ -43,7 +43,7 @@ impl DeliveryEvent {
 }
 
 #[derive(Serialize)]
-struct Missed {
+struct MissedChanges {
     count: u64,
 }
 
@@ -81,7 +81,7 @@ impl EventText {
     }
 
     pub fn missed(&mut self, count: u64) {
-        self.add("missed", &Missed { count });
+        self.add("missed", &MissedChanges { count });
     }
 
     fn add(&mut self, name: &str, data: &impl Serialize) {

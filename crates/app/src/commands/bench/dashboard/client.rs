@@ -9,7 +9,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::commands::bench::{child::Child, line::content_length};
+use crate::commands::bench::{child::Child, http_connection::content_length};
 
 pub struct Browser {
     address: SocketAddr,

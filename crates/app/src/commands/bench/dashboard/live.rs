@@ -8,8 +8,8 @@ use tokio::{io::AsyncReadExt, task::JoinSet};
 use super::client::Browser;
 use crate::commands::bench::{
     child::Child,
-    report::Spread,
-    serve::load::{Load, Pace, Route},
+    report::LatencyDistribution,
+    serve::load::{Load, LoadModel, Route},
 };
 
 /// Maximum time to wait for the next arrival.
@@ -24,11 +24,11 @@ pub struct LiveCost<'a> {
     pub load: &'a Load,
     pub routes: &'a [Route],
     pub events: usize,
-    pub pace: Pace,
+    pub pace: LoadModel,
 }
 
 /// One turn of the load.
-struct Turn {
+struct LoadRound {
     per_second: f64,
     cpu: Duration,
     p99_ms: f64,
@@ -36,11 +36,12 @@ struct Turn {
 
 impl LiveCost<'_> {
     pub async fn measure(&self, dashboards: usize, json: bool) -> anyhow::Result<()> {
-        self.turn(Pace::Closed).await?;
-        let [alone, alone_at_rate] = [self.turn(Pace::Closed).await?, self.turn(self.pace).await?];
+        self.turn(LoadModel::Closed).await?;
+        let [alone, alone_at_rate] =
+            [self.turn(LoadModel::Closed).await?, self.turn(self.pace).await?];
         let watching = self.watch(dashboards).await?;
         let [beside, beside_at_rate] =
-            [self.turn(Pace::Closed).await?, self.turn(self.pace).await?];
+            [self.turn(LoadModel::Closed).await?, self.turn(self.pace).await?];
         drop(watching);
         let what = format!("{dashboards} live dashboards");
         report(&format!("as fast as it can, {what}"), &alone, &beside, json);
@@ -48,14 +49,14 @@ impl LiveCost<'_> {
         Ok(())
     }
 
-    async fn turn(&self, pace: Pace) -> anyhow::Result<Turn> {
+    async fn turn(&self, pace: LoadModel) -> anyhow::Result<LoadRound> {
         let (cpu, start) = (self.gateway.cpu(), tokio::time::Instant::now());
         self.load.run(self.routes, self.events, CONNECTIONS, pace).await?;
         self.load.sink.arrived(self.events, TIMEOUT).await?;
         let per_second = self.events as f64 / start.elapsed().as_secs_f64();
-        let p99_ms = Spread::of(self.load.sink.latencies()).at(990);
+        let p99_ms = LatencyDistribution::of(self.load.sink.latencies()).at(990);
         self.load.sink.forget();
-        Ok(Turn { per_second, cpu: self.gateway.cpu().saturating_sub(cpu), p99_ms })
+        Ok(LoadRound { per_second, cpu: self.gateway.cpu().saturating_sub(cpu), p99_ms })
     }
 
     /// Opens dashboards, which read until the result is dropped.
@@ -72,7 +73,7 @@ impl LiveCost<'_> {
     }
 }
 
-fn report(what: &str, alone: &Turn, beside: &Turn, json: bool) {
+fn report(what: &str, alone: &LoadRound, beside: &LoadRound, json: bool) {
     let ratio = beside.per_second / alone.per_second;
     let cpu = beside.cpu.as_secs_f64() / alone.cpu.as_secs_f64().max(1e-9);
     let is_good = ratio >= 1.0 - MAX_COST;

@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, ensure};
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Code, Endpoint, Failure, Figures, IdMaker, Kind, Lane, Next, Parcel, SystemClock,
-    SystemRandom, Time,
+    Attempt, Code, Endpoint, Failure, Figures, IdMaker, Lane, NextStep, Parcel, ParcelKind,
+    SystemClock, SystemRandom, Time,
 };
 use gancho_store::{
     AcceptOutcome, MinuteFigures, NewDelivery, NewParcel, NodeId, Series, Settlement,
@@ -99,7 +99,7 @@ impl Filler {
         let parcel = Parcel {
             id: self.ids.make(),
             tenant: endpoint.tenant,
-            kind: Kind::Event,
+            kind: ParcelKind::Event,
             event_type: "seed.event".into(),
             subject: None,
             external_id: number.is_multiple_of(10).then(|| format!("inv_{number}").into()),
@@ -180,11 +180,11 @@ fn settlement(number: usize, new: &NewParcel) -> Settlement {
         .then(|| Failure::new(Code::http(503), "the endpoint responded with 503"));
     let next_at = now() + Duration::from_hours(2);
     let next = match (number % 100, &failure) {
-        (0..3, Some(failure)) => Next::Dead(failure.clone()),
-        (3..5, Some(_)) => Next::Retry { due_at: next_at, planned_at: next_at },
-        _ => Next::Delivered,
+        (0..3, Some(failure)) => NextStep::Dead(failure.clone()),
+        (3..5, Some(_)) => NextStep::Retry { due_at: next_at, planned_at: next_at },
+        _ => NextStep::Delivered,
     };
-    let is_retry = matches!(next, Next::Retry { .. });
+    let is_retry = matches!(next, NextStep::Retry { .. });
     let attempt = Attempt {
         number: 1,
         started_at: now(),

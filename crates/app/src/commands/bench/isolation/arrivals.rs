@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::commands::bench::report::Spread;
+use crate::commands::bench::report::LatencyDistribution;
 
 pub struct Arrivals {
     started: Instant,
@@ -87,7 +87,7 @@ impl Arrivals {
         let latencies = self.times(numbers.clone()).map(|(sent, arrived)| {
             Duration::from_nanos(arrived.unwrap_or(now).saturating_sub(sent))
         });
-        let spread = Spread::of(latencies.collect());
+        let spread = LatencyDistribution::of(latencies.collect());
         Figures {
             per_second: arrived as f64 / (to - from).as_secs_f64(),
             p50_ms: spread.at(500),

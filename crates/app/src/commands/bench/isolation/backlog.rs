@@ -8,9 +8,9 @@ use super::{
     Bench,
     arrivals::Arrivals,
     calls,
-    endpoint::{Behavior, Endpoint, Kind},
+    endpoint::{Behavior, Endpoint, FailureMode},
     limits,
-    load::{Load, Pace, Route},
+    load::{Load, LoadModel, Route},
     report::{Check, Limit, progress},
 };
 
@@ -55,7 +55,7 @@ impl Backlog {
         let healthy = Endpoint::start(Behavior::Record(arrivals.clone()))?;
         let mut dead = Vec::new();
         for _ in 0..tenants {
-            dead.push(Endpoint::dead(Kind::Hang).await?);
+            dead.push(Endpoint::dead(FailureMode::Hang).await?);
         }
         let keys = calls::create_tenants(&gateway, "bench", tenants + 1).await?;
         let endpoints = std::iter::once(&healthy).chain(&dead);
@@ -68,7 +68,7 @@ impl Backlog {
             body,
             connections: 16,
         };
-        let pace = Pace::Steady(rate);
+        let pace = LoadModel::Steady(rate);
         let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         progress(&format!("backlog: publishing {waiting} events for {tenants} tenants"));
         calls::publish(&gateway, routes.collect(), waiting, calls::BATCH, body).await?;
@@ -81,9 +81,9 @@ impl Backlog {
         let refused = quiet.published.refused + beside.published.refused;
         let checks = [
             Check::throughput("healthy deliveries/s", before.per_second, after.per_second),
-            Check::shown("p50 ms", before.p50_ms, after.p50_ms),
+            Check::informational("p50 ms", before.p50_ms, after.p50_ms),
             Check::p99("p99 ms", before.p99_ms, after.p99_ms),
-            Check::shown("max ms", before.max_ms, after.max_ms),
+            Check::informational("max ms", before.max_ms, after.max_ms),
             Check::new("healthy events missing", after.missing as f64, Limit::AtMost(0.0)),
             Check::new("healthy events refused", refused as f64, Limit::AtMost(0.0)),
             Check::new("memory of the gateway, MiB", memory as f64, Limit::AtMost(MAX_MEMORY_MIB)),

@@ -11,10 +11,10 @@ use super::{
     calls,
     endpoint::{Behavior, Endpoint},
     limits,
-    load::{Load, Pace, Route, UNMEASURED, event_with},
+    load::{Load, LoadModel, Route, UNMEASURED, event_with},
     report::{Check, Limit},
 };
-use crate::commands::bench::line::Line;
+use crate::commands::bench::http_connection::HttpConnection;
 
 /// One tenant next to others that publish large batches.
 ///
@@ -70,7 +70,7 @@ impl Batches {
             body: BODY,
             connections: 16,
         };
-        let pace = Pace::Steady(rate);
+        let pace = LoadModel::Steady(rate);
         load.run(pace, WARM_UP).await?;
         let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let list = vec![event_with(EVENT_TYPE, UNMEASURED, &text(body)); events].join(",");
@@ -79,7 +79,7 @@ impl Batches {
         for key in keys[1..].iter().flat_map(|key| std::iter::repeat_n(key, connections)) {
             let (key, batch, address) = (key.clone(), batch.clone(), gateway.address);
             senders.spawn(async move {
-                let mut line = Line::open(address).await?;
+                let mut line = HttpConnection::open(address).await?;
                 while let (200..=299, _) =
                     line.send("POST", "/v1/events/batch", &key, batch.as_bytes()).await?
                 {

@@ -10,7 +10,7 @@ use super::{
     endpoint::Endpoint,
     load::{Route, UNMEASURED, event},
 };
-use crate::commands::bench::{child::Child, line::Line};
+use crate::commands::bench::{child::Child, http_connection::HttpConnection};
 
 pub struct Call {
     pub method: &'static str,
@@ -42,7 +42,7 @@ pub async fn make<T: Send + 'static>(
     for _ in 0..CONNECTIONS {
         let (calls, address) = (calls.clone(), gateway.address);
         callers.spawn(async move {
-            let mut line = Line::open(address).await?;
+            let mut line = HttpConnection::open(address).await?;
             let mut answers = Vec::new();
             loop {
                 let next = calls.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -150,7 +150,7 @@ pub async fn publish(
 
 /// Returns how many deliveries of the webhook lane wait and are in flight.
 pub async fn depth(gateway: &Child) -> anyhow::Result<(u64, u64)> {
-    let mut line = Line::open(gateway.address).await?;
+    let mut line = HttpConnection::open(gateway.address).await?;
     let (status, answer) = line.send("GET", "/v1/queues", &Child::operator(), b"").await?;
     ensure!(status == 200, "/v1/queues answered {status}");
     let answer: Value = serde_json::from_slice(&answer)?;

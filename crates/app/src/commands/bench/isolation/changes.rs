@@ -19,10 +19,10 @@ use super::{
     calls,
     endpoint::{Behavior, Endpoint},
     limits,
-    load::{Load, Pace, Route, UNMEASURED, event},
+    load::{Load, LoadModel, Route, UNMEASURED, event},
     report::{Check, Limit},
 };
-use crate::commands::bench::line::Line;
+use crate::commands::bench::http_connection::HttpConnection;
 
 /// Tenants next to one that has very many endpoints and changes them all the time.
 ///
@@ -84,7 +84,7 @@ impl Changes {
             body: BODY,
             connections: 32,
         };
-        let pace = Pace::Steady(rate);
+        let pace = LoadModel::Steady(rate);
         load.run(pace, WARM_UP).await?;
         let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let count = Arc::new(AtomicUsize::new(0));
@@ -105,7 +105,7 @@ impl Changes {
             Check::p99("publish, p99 ms", quiet.publish_p99(), beside.publish_p99()),
             Check::throughput("deliveries/s", before.per_second, after.per_second),
             Check::p99("delivery, p99 ms", before.p99_ms, after.p99_ms),
-            Check::shown("max ms", before.max_ms, after.max_ms),
+            Check::informational("max ms", before.max_ms, after.max_ms),
             Check::new("refused", refused, Limit::AtMost(0.0)),
             Check::new("changes refused", stopped as f64, Limit::AtMost(0.0)),
             Check::new("changes", changed as f64, Limit::None),
@@ -124,7 +124,7 @@ async fn change(
     ids: Arc<[String]>,
     count: Arc<AtomicUsize>,
 ) -> anyhow::Result<()> {
-    let mut line = Line::open(gateway).await?;
+    let mut line = HttpConnection::open(gateway).await?;
     let event = event(FOR_NONE, UNMEASURED, BODY);
     loop {
         let number = count.fetch_add(1, Relaxed);

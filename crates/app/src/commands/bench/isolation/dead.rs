@@ -14,9 +14,9 @@ use super::{
     Bench,
     arrivals::{Arrivals, Figures},
     calls,
-    endpoint::{Behavior, Endpoint, Kind},
+    endpoint::{Behavior, Endpoint, FailureMode},
     limits,
-    load::{Load, Pace, Route},
+    load::{Load, LoadModel, Route},
     report::{figure, progress},
 };
 use crate::commands::bench::child::Child;
@@ -30,7 +30,7 @@ use crate::commands::bench::child::Child;
 pub struct Dead {
     /// How the dead endpoints fail. Default: each kind.
     #[arg(long, value_delimiter = ',')]
-    kinds: Vec<Kind>,
+    kinds: Vec<FailureMode>,
     /// How many endpoints are dead, in one step after the other. Default: 8,45; full 1,5,8,10,25,45.
     #[arg(long, value_delimiter = ',')]
     dead: Vec<usize>,
@@ -68,7 +68,7 @@ const DEAD_CONNECTIONS: usize = 16;
 impl Dead {
     /// Puts all endpoints into one tenant. A short run has one kind of dead ones.
     pub fn of_one_tenant(is_full: bool) -> Self {
-        let kinds = if is_full { Vec::new() } else { vec![Kind::Hang] };
+        let kinds = if is_full { Vec::new() } else { vec![FailureMode::Hang] };
         Self { same_tenant: true, kinds, ..Self::default() }
     }
 
@@ -83,7 +83,7 @@ impl Dead {
         );
         // Up to 64 concurrent connections to each endpoint, and some to spare.
         limits::ensure_open_files(endpoints * 70 + 500)?;
-        let kinds = if self.kinds.is_empty() { Kind::value_variants() } else { &self.kinds };
+        let kinds = if self.kinds.is_empty() { FailureMode::value_variants() } else { &self.kinds };
         for kind in kinds {
             let mut steps = vec![self.step(bench, *kind, 0).await?];
             for dead in &counts {
@@ -95,7 +95,12 @@ impl Dead {
         Ok(())
     }
 
-    async fn step(&self, bench: &mut Bench, kind: Kind, dead: usize) -> anyhow::Result<Step> {
+    async fn step(
+        &self,
+        bench: &mut Bench,
+        kind: FailureMode,
+        dead: usize,
+    ) -> anyhow::Result<Step> {
         let time = Duration::from_secs(bench.size(self.seconds, 4, 8));
         let gateway = bench.start_gateway().await?;
         let seconds = (time + WARM_UP).as_secs();
@@ -127,10 +132,12 @@ impl Dead {
             let connections = DEAD_CONNECTIONS.min(dead);
             let burden = Load { routes, arrivals: None, connections, ..load.clone() };
             let long_enough = time + WARM_UP + TIMEOUT;
-            beside.spawn(async move { burden.run(Pace::Steady(burden_rate), long_enough).await });
+            beside.spawn(
+                async move { burden.run(LoadModel::Steady(burden_rate), long_enough).await },
+            );
         }
-        load.run(Pace::Closed, WARM_UP).await?;
-        let measured = load.measure(&arrivals, Pace::Closed, time, TIMEOUT).await?;
+        load.run(LoadModel::Closed, WARM_UP).await?;
+        let measured = load.measure(&arrivals, LoadModel::Closed, time, TIMEOUT).await?;
         gateway.kill().await?;
         let attempts = endpoints[..dead].iter().map(Endpoint::requests).sum();
         let Figures { per_second, p99_ms, .. } = measured.figures;

@@ -22,11 +22,11 @@ use tokio::{
 };
 
 use super::arrivals::Arrivals;
-use crate::commands::bench::{line::content_length, sink};
+use crate::commands::bench::{http_connection::content_length, sink};
 
 /// How a dead endpoint fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum FailureMode {
     /// Reads the request and never answers.
     Hang,
     /// Answers with a head, then a byte a second.
@@ -63,10 +63,10 @@ pub struct Endpoint {
     requests: Arc<AtomicUsize>,
     _serving: JoinSet<()>,
     /// A socket that nobody listens on, or a listener that nobody accepts from.
-    _idle: Option<Idle>,
+    _idle: Option<IdleSocket>,
 }
 
-enum Idle {
+enum IdleSocket {
     Bound { _socket: TcpSocket },
     Full { _listener: TcpListener, _queued: Vec<TcpStream> },
 }
@@ -91,18 +91,18 @@ impl Endpoint {
         Ok(Self { address, requests, _serving: serving, _idle: None })
     }
 
-    pub async fn dead(kind: Kind) -> anyhow::Result<Self> {
+    pub async fn dead(kind: FailureMode) -> anyhow::Result<Self> {
         match kind {
-            Kind::Hang => Self::start(Behavior::Hang),
-            Kind::Drip => Self::start(Behavior::Drip),
-            Kind::Error => Self::start(Behavior::LateError),
-            Kind::Slow => Self::start(Behavior::Late(Duration::from_secs(1))),
-            Kind::Refuse => {
+            FailureMode::Hang => Self::start(Behavior::Hang),
+            FailureMode::Drip => Self::start(Behavior::Drip),
+            FailureMode::Error => Self::start(Behavior::LateError),
+            FailureMode::Slow => Self::start(Behavior::Late(Duration::from_secs(1))),
+            FailureMode::Refuse => {
                 let socket = bound()?;
                 let address = socket.local_addr()?;
-                Ok(Self::idle(address, Idle::Bound { _socket: socket }))
+                Ok(Self::idle(address, IdleSocket::Bound { _socket: socket }))
             }
-            Kind::Blackhole => {
+            FailureMode::Blackhole => {
                 // The kernel drops connection requests while the queue of a listener is full.
                 let listener = bound()?.listen(0)?;
                 let address = listener.local_addr()?;
@@ -110,12 +110,12 @@ impl Endpoint {
                 while let Ok(connected) = timeout(TO_CONNECT, TcpStream::connect(address)).await {
                     queued.push(connected?);
                 }
-                Ok(Self::idle(address, Idle::Full { _listener: listener, _queued: queued }))
+                Ok(Self::idle(address, IdleSocket::Full { _listener: listener, _queued: queued }))
             }
         }
     }
 
-    fn idle(address: SocketAddr, idle: Idle) -> Self {
+    fn idle(address: SocketAddr, idle: IdleSocket) -> Self {
         Self { address, requests: Arc::default(), _serving: JoinSet::new(), _idle: Some(idle) }
     }
 

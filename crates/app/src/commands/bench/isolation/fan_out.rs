@@ -10,9 +10,9 @@ use super::{
     Bench,
     arrivals::Arrivals,
     calls,
-    endpoint::{Behavior, Endpoint, Kind},
+    endpoint::{Behavior, Endpoint, FailureMode},
     limits,
-    load::{Load, Pace, Route},
+    load::{Load, LoadModel, Route},
     report::{Check, Limit},
 };
 
@@ -26,7 +26,7 @@ pub struct FanOut {
     endpoints: Option<usize>,
     /// How they fail. Default: they answer at once.
     #[arg(long)]
-    kind: Option<Kind>,
+    kind: Option<FailureMode>,
     /// Events per second of the one tenant, each for all of its endpoints. Default: 5.
     #[arg(long)]
     wide_rate: Option<f64>,
@@ -85,7 +85,7 @@ impl FanOut {
             connections: 32,
         };
         let wide = Load { routes: [route(wide)].into(), arrivals: None, ..load.clone() };
-        let pace = Pace::Steady(rate);
+        let pace = LoadModel::Steady(rate);
         load.run(pace, WARM_UP).await?;
         let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         let beside = async {
@@ -93,7 +93,7 @@ impl FanOut {
             load.measure(&arrivals, pace, time, TIMEOUT).await
         };
         let (beside, published) =
-            tokio::join!(beside, wide.run(Pace::Steady(wide_rate), WARM_UP + time));
+            tokio::join!(beside, wide.run(LoadModel::Steady(wide_rate), WARM_UP + time));
         let (beside, published) = (beside?, published?);
         let sent: usize = servers.iter().map(Endpoint::requests).sum();
         gateway.kill().await?;
@@ -105,7 +105,7 @@ impl FanOut {
             Check::p99("publish, p99 ms", quiet.publish_p99(), beside.publish_p99()),
             Check::throughput("deliveries/s", before.per_second, after.per_second),
             Check::p99("delivery, p99 ms", before.p99_ms, after.p99_ms),
-            Check::shown("max ms", before.max_ms, after.max_ms),
+            Check::informational("max ms", before.max_ms, after.max_ms),
             Check::new("refused", refused, Limit::AtMost(0.0)),
             Check::new("events missing", after.missing as f64, Limit::AtMost(0.0)),
             Check::new("events for all endpoints", accepted, Limit::None),

@@ -1,21 +1,21 @@
 //! A partner posts signed webhooks. Unauthenticated senders open connections, announce large bodies and send
 //! them as slowly as they can.
 
-mod strangers;
+mod unsigned_senders;
 
 use std::sync::Arc;
 
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
-use self::strangers::Strangers;
+use self::unsigned_senders::UnsignedSenders;
 use super::{
     Bench, limits,
     report::{Check, Limit, progress},
 };
 use crate::commands::bench::{
-    report::Spread,
-    signed::{Pace, Sent, Signed},
+    report::LatencyDistribution,
+    signed::{LoadModel, SendResults, SignedLoad},
     sink::{NUMBERED, Sink},
 };
 
@@ -52,11 +52,11 @@ impl Ingest {
         let gateway = bench.start_gateway().await?;
         let tasks = TaskTracker::new();
         let sink = Sink::start(3 * webhooks, NUMBERED, &tasks).await?;
-        let mut signed = Signed::new(&gateway, &sink, BODY).await?;
+        let mut signed = SignedLoad::new(&gateway, &sink, BODY).await?;
         signed.per_connection = PER_CONNECTION;
         let signed = Arc::new(signed);
         let post = async |round: usize| {
-            signed.send(round * webhooks, webhooks, CONNECTIONS, Pace::Open(rate)).await
+            signed.send(round * webhooks, webhooks, CONNECTIONS, LoadModel::Open(rate)).await
         };
         let quiet = post(0).await?;
         let mut checks = vec![refusals("alone", &quiet)];
@@ -65,11 +65,15 @@ impl Ingest {
             [(1, "from one address"), (ADDRESSES, "from many addresses")].into_iter().enumerate()
         {
             progress(&format!("ingest: {senders} slow senders {from}"));
-            let strangers = Strangers::start(gateway.ingest, senders, addresses).await;
+            let strangers = UnsignedSenders::start(gateway.ingest, senders, addresses).await;
             let sent = post(round + 1).await?;
             let (open, opened) = strangers.counts();
             drop(strangers);
-            checks.push(Check::thrice(format!("p99 ms, senders {from}"), before, p99(&sent)));
+            checks.push(Check::at_most_triple(
+                format!("p99 ms, senders {from}"),
+                before,
+                p99(&sent),
+            ));
             checks.push(refusals(&format!("senders {from}"), &sent));
             let name = format!("connections held, senders {from}");
             checks.push(Check::new(name, open as f64, Limit::None));
@@ -82,13 +86,13 @@ impl Ingest {
     }
 }
 
-fn refusals(when: &str, sent: &Sent) -> Check {
+fn refusals(when: &str, sent: &SendResults) -> Check {
     if let Some(refusal) = &sent.refusal {
         anstream::eprintln!("ingest: {} webhooks were refused: {refusal}", sent.refused);
     }
     Check::new(format!("not answered 204, {when}"), sent.refused as f64, Limit::AtMost(0.0))
 }
 
-fn p99(sent: &Sent) -> f64 {
-    Spread::of(sent.latencies.clone()).at(990)
+fn p99(sent: &SendResults) -> f64 {
+    LatencyDistribution::of(sent.latencies.clone()).at(990)
 }

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::commands::bench::{line::Line, report::Spread};
+use crate::commands::bench::{http_connection::HttpConnection, report::LatencyDistribution};
 
 use super::arrivals::{Arrivals, Figures};
 
@@ -36,7 +36,7 @@ pub struct Load {
 
 /// The results of the publish calls.
 #[derive(Debug, Default)]
-pub struct Published {
+pub struct PublishResults {
     /// How long each took, accepted or not.
     pub latencies: Vec<Duration>,
     /// Calls without a 2xx response.
@@ -44,15 +44,15 @@ pub struct Published {
 }
 
 /// One measurement of healthy traffic.
-pub struct Measured {
+pub struct Measurement {
     pub figures: Figures,
-    pub published: Published,
+    pub published: PublishResults,
 }
 
-impl Measured {
+impl Measurement {
     /// Returns the 99th percentile of the publish calls, in milliseconds.
     pub fn publish_p99(&self) -> f64 {
-        Spread::of(self.published.latencies.clone()).at(990)
+        LatencyDistribution::of(self.published.latencies.clone()).at(990)
     }
 }
 
@@ -65,7 +65,7 @@ const TIMER_GRAIN: Duration = Duration::from_millis(2);
 pub const UNMEASURED: usize = usize::MAX;
 
 #[derive(Debug, Clone, Copy)]
-pub enum Pace {
+pub enum LoadModel {
     /// Each connection sends after the response to its last event.
     Closed,
     /// Events per second in total, independent of the response times.
@@ -77,27 +77,27 @@ impl Load {
     pub async fn measure(
         &self,
         arrivals: &Arrivals,
-        pace: Pace,
+        pace: LoadModel,
         time: Duration,
         patience: Duration,
-    ) -> anyhow::Result<Measured> {
+    ) -> anyhow::Result<Measurement> {
         let (first, from) = (arrivals.position(), Instant::now());
         let published = self.run(pace, time).await?;
         let to = Instant::now();
         let numbers = first..arrivals.position();
         arrivals.wait(numbers.clone(), patience).await;
-        Ok(Measured { figures: arrivals.figures(numbers, from, to), published })
+        Ok(Measurement { figures: arrivals.figures(numbers, from, to), published })
     }
 
     /// Publishes for that time.
-    pub async fn run(&self, pace: Pace, time: Duration) -> anyhow::Result<Published> {
+    pub async fn run(&self, pace: LoadModel, time: Duration) -> anyhow::Result<PublishResults> {
         let turns = Arc::new(AtomicUsize::new(0));
         let start = Instant::now();
         let mut senders = JoinSet::new();
         for _ in 0..self.connections.max(1) {
             senders.spawn(self.clone().send(pace, start, time, turns.clone()));
         }
-        let mut all = Published::default();
+        let mut all = PublishResults::default();
         while let Some(sent) = senders.join_next().await {
             let sent = sent??;
             all.latencies.extend(sent.latencies);
@@ -108,17 +108,17 @@ impl Load {
 
     async fn send(
         self,
-        pace: Pace,
+        pace: LoadModel,
         start: Instant,
         time: Duration,
         turns: Arc<AtomicUsize>,
-    ) -> anyhow::Result<Published> {
-        let mut published = Published::default();
+    ) -> anyhow::Result<PublishResults> {
+        let mut published = PublishResults::default();
         let mut line = None;
         while start.elapsed() < time {
             let turn = turns.fetch_add(1, Relaxed);
             let mut at = Instant::now();
-            if let Pace::Steady(rate) = pace {
+            if let LoadModel::Steady(rate) = pace {
                 let due = Duration::from_secs_f64(turn as f64 / rate);
                 if due >= time {
                     break;
@@ -151,11 +151,16 @@ impl Load {
     }
 
     /// Posts on a persistent connection, which is opened again if it was lost.
-    async fn post(&self, line: &mut Option<Line>, key: &str, body: &[u8]) -> anyhow::Result<u16> {
+    async fn post(
+        &self,
+        line: &mut Option<HttpConnection>,
+        key: &str,
+        body: &[u8],
+    ) -> anyhow::Result<u16> {
         timeout(TO_ANSWER, async {
             let open = match line.take() {
                 Some(open) => open,
-                None => Line::open(self.gateway).await?,
+                None => HttpConnection::open(self.gateway).await?,
             };
             let (status, _) = line.insert(open).post("/v1/events", key, body).await?;
             Ok(status)

@@ -6,18 +6,18 @@ use gancho_store_postgres::ScratchDatabase;
 use tempfile::TempDir;
 
 /// Where databases are created. At most one exists at a time.
-pub struct Places {
+pub struct StoreLocations {
     database_url: Option<String>,
-    current: Option<Place>,
+    current: Option<StoreLocation>,
     created: usize,
 }
 
-struct Place {
+struct StoreLocation {
     folder: TempDir,
     scratch: Option<ScratchDatabase>,
 }
 
-impl Places {
+impl StoreLocations {
     /// Uses the PostgreSQL server or the directory of the SQLite file in the URL; without a URL, a temporary
     /// directory.
     pub fn new(database_url: Option<String>) -> Self {
@@ -33,7 +33,10 @@ impl Places {
             Some(url) if !url.starts_with("sqlite:") => {
                 let name = format!("gancho_bench_{}_{}", std::process::id(), self.created);
                 let scratch = ScratchDatabase::create(url, &name).await?;
-                (scratch.url(), Place { folder: tempfile::tempdir()?, scratch: Some(scratch) })
+                (
+                    scratch.url(),
+                    StoreLocation { folder: tempfile::tempdir()?, scratch: Some(scratch) },
+                )
             }
             asked => {
                 let file = asked.as_deref().and_then(|url| url.strip_prefix("sqlite:"));
@@ -42,7 +45,7 @@ impl Places {
                     _ => tempfile::tempdir()?,
                 };
                 let url = format!("sqlite:{}", folder.path().join("bench.db").display());
-                (url, Place { folder, scratch: None })
+                (url, StoreLocation { folder, scratch: None })
             }
         };
         let folder = place.folder.path().to_owned();
@@ -51,7 +54,7 @@ impl Places {
     }
 
     pub async fn clear(&mut self) -> anyhow::Result<()> {
-        let Some(Place { folder, scratch }) = self.current.take() else { return Ok(()) };
+        let Some(StoreLocation { folder, scratch }) = self.current.take() else { return Ok(()) };
         if let Some(scratch) = scratch {
             scratch.remove().await?;
         }

@@ -38,7 +38,7 @@ impl Check {
     }
 
     /// A value that is shown next to the one without the load, without a verdict.
-    pub fn shown(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
+    pub fn informational(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         Self { quiet: Some(quiet), ..Self::new(what, measured, Limit::None) }
     }
 
@@ -55,7 +55,7 @@ impl Check {
     }
 
     /// A value of at most three times the one without the load, or 10 ms.
-    pub fn thrice(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
+    pub fn at_most_triple(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         let limit = Limit::AtMost((3.0 * quiet).max(10.0));
         Self { what: what.into(), quiet: Some(quiet), measured, limit }
     }
@@ -180,8 +180,8 @@ mod tests {
             Check::throughput("a", 1_000.0, 799.0),
             Check::p99("a", 4.0, 54.0),
             Check::p99("a", 4.0, 54.1),
-            Check::thrice("a", 4.0, 12.0),
-            Check::thrice("a", 4.0, 12.1),
+            Check::at_most_triple("a", 4.0, 12.0),
+            Check::at_most_triple("a", 4.0, 12.1),
             Check::new("a", 1e9, Limit::None),
         ];
         let verdicts: Vec<_> = judged.iter().map(Check::is_kept).collect();

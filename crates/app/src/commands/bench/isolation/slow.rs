@@ -11,7 +11,7 @@ use super::{
     calls,
     endpoint::{Behavior, Endpoint},
     limits,
-    load::{Load, Pace, Route},
+    load::{Load, LoadModel, Route},
     report::{Check, Limit, progress},
 };
 
@@ -85,7 +85,7 @@ impl Slow {
             body: BODY,
             connections: 32,
         };
-        let pace = Pace::Steady(rate);
+        let pace = LoadModel::Steady(rate);
         load.run(pace, WARM_UP).await?;
         let quiet = load.measure(&arrivals, pace, time, TIMEOUT).await?;
         progress(&format!(
@@ -100,9 +100,9 @@ impl Slow {
         let (before, after) = (quiet.figures, beside.figures);
         let checks = [
             Check::throughput("deliveries/s", before.per_second, after.per_second),
-            Check::shown("p50 ms", before.p50_ms, after.p50_ms),
+            Check::informational("p50 ms", before.p50_ms, after.p50_ms),
             Check::p99("p99 ms", before.p99_ms, after.p99_ms),
-            Check::shown("max ms", before.max_ms, after.max_ms),
+            Check::informational("max ms", before.max_ms, after.max_ms),
             Check::new("events missing", after.missing as f64, Limit::AtMost(0.0)),
             Check::new("sent to the slower ones", served as f64, Limit::None),
         ];

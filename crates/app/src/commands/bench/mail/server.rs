@@ -34,7 +34,7 @@ impl Server {
                 let server = mine.clone();
                 let _ = stream.set_nodelay(true);
                 // A client that disconnects halfway is ignored.
-                others.spawn(async move { server.talk(stream).await.unwrap_or_default() });
+                others.spawn(async move { server.serve_session(stream).await.unwrap_or_default() });
             }
         });
         Ok(server)
@@ -50,7 +50,7 @@ impl Server {
         Ok(())
     }
 
-    async fn talk(&self, stream: TcpStream) -> anyhow::Result<()> {
+    async fn serve_session(&self, stream: TcpStream) -> anyhow::Result<()> {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
         let mut in_letter = false;

@@ -6,8 +6,8 @@ use anyhow::ensure;
 use tokio::{task::JoinSet, time::Instant};
 
 use super::super::{
-    line::Line,
-    sink::{Manner, Sink},
+    http_connection::HttpConnection,
+    sink::{Sink, SinkBehavior},
 };
 
 /// Where to post, with which header.
@@ -25,14 +25,14 @@ impl Route {
 
     /// Posts to the receiver directly.
     pub fn direct(sink: &Sink) -> Self {
-        let url = sink.url(Manner::Answers);
+        let url = sink.url(SinkBehavior::Answers);
         let path = url.splitn(4, '/').nth(3).unwrap_or_default();
         Self { path: format!("/{path}"), header: "x-direct: yes".into() }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Pace {
+pub enum LoadModel {
     /// Each connection sends after the response to its last event.
     Closed,
     /// This many per second, independent of the response times.
@@ -60,7 +60,7 @@ impl Load {
         routes: &[Route],
         events: usize,
         connections: usize,
-        pace: Pace,
+        pace: LoadModel,
     ) -> anyhow::Result<()> {
         let routes: Arc<[Route]> = routes.into();
         let begin = Instant::now();
@@ -68,9 +68,9 @@ impl Load {
         for sender in 0..connections {
             let (load, routes) = (self.clone(), routes.clone());
             senders.spawn(async move {
-                let mut line = Line::open(load.gateway).await?;
+                let mut line = HttpConnection::open(load.gateway).await?;
                 for turn in (sender..events).step_by(connections) {
-                    if let Pace::Open(rate) = pace {
+                    if let LoadModel::Open(rate) = pace {
                         let due = Duration::from_secs_f64(turn as f64 / f64::from(rate));
                         tokio::time::sleep_until(begin + due).await;
                     }

@@ -4,7 +4,9 @@ use std::{collections::HashSet, time::Duration};
 
 use gancho_alerts::{Facts, FailingEndpoint};
 use gancho_domain::{Lane, TenantScope, Time};
-use gancho_store::{FailingTarget, Result, StatisticsStep, statistics::without_success::NoSuccess};
+use gancho_store::{
+    FailingTarget, Result, StatisticsStep, statistics::without_success::WithoutSuccessQuery,
+};
 use url::Url;
 
 use super::GatewayFacts;
@@ -28,7 +30,7 @@ impl GatewayFacts {
         for lane in [Lane::Webhook, Lane::Dispatch] {
             let since = StatisticsStep::Minute.floor(now - WINDOW);
             let until = now + Duration::from_mins(1);
-            let of = NoSuccess { lane, since, until, min_attempts: MIN_ATTEMPTS };
+            let of = WithoutSuccessQuery { lane, since, until, min_attempts: MIN_ATTEMPTS };
             let targets = self.store.targets_without_success(of).await?;
             found.extend(targets.into_iter().map(|target| (lane, target)));
         }

@@ -37,14 +37,14 @@ impl GatewayFacts {
 }
 
 /// When a key starts and stops being valid.
-type Period = (Option<Time>, Option<Time>);
+type ValidityPeriod = (Option<Time>, Option<Time>);
 
-fn period(key: &SourceKey) -> Period {
+fn period(key: &SourceKey) -> ValidityPeriod {
     (key.not_before(), key.not_after())
 }
 
 /// Returns the first moment from `now` on and before `until` at which no key is valid.
-fn first_gap(periods: &[Period], now: Time, until: Time) -> Option<Time> {
+fn first_gap(periods: &[ValidityPeriod], now: Time, until: Time) -> Option<Time> {
     let mut at = now;
     while at < until {
         let valid = periods.iter().filter(|(begin, end)| {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_gap_between_keys_counts_and_an_overlap_does_not() {
         let at = |day: i64| Time::from_secs(day * 86_400);
-        let gap = |periods: &[Period]| first_gap(periods, at(10), at(17));
+        let gap = |periods: &[ValidityPeriod]| first_gap(periods, at(10), at(17));
         assert_eq!(gap(&[]), Some(at(10)));
         assert_eq!(gap(&[(None, None)]), None);
         assert_eq!(gap(&[(None, Some(at(9)))]), Some(at(10)), "it has ended");

@@ -39,7 +39,7 @@ pub struct LiveFeed {
 }
 
 #[derive(Deserialize)]
-struct Missed {
+struct MissedChanges {
     count: u64,
 }
 
@@ -126,7 +126,7 @@ impl LiveFeed {
     }
 
     pub fn miss(&mut self, data: &str) {
-        self.left_out += serde_json::from_str(data).map_or(0, |missed: Missed| missed.count);
+        self.left_out += serde_json::from_str(data).map_or(0, |missed: MissedChanges| missed.count);
     }
 
     pub fn is_waiting(&self) -> bool {

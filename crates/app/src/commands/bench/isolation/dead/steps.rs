@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::commands::{
     bench::isolation::{
         arrivals::Figures,
-        endpoint::Kind,
+        endpoint::FailureMode,
         report::{MAX_DELAY_MS, MIN_SHARE, Report, figure, progress, style, word},
     },
     table::{Table, cell, painted},
@@ -26,11 +26,11 @@ pub struct Step {
 
 pub fn show(
     report: &mut Report,
-    kind: Kind,
+    kind: FailureMode,
     is_same_tenant: bool,
     steps: &[Step],
 ) -> anyhow::Result<()> {
-    let quiet = Quiet::of(steps);
+    let quiet = Baseline::of(steps);
     let mut table = Table::new(&[
         "dead",
         "dead/s",
@@ -87,14 +87,14 @@ pub fn show(
 
 /// What the healthy endpoints get without dead ones: the mean of the throughputs and the higher of the
 /// latencies, so that a machine that changes its speed during the run is not taken for a fault.
-struct Quiet {
+struct Baseline {
     per_second: f64,
     p99_ms: f64,
     /// Both throughputs are within the share that the law asks for.
     is_steady: bool,
 }
 
-impl Quiet {
+impl Baseline {
     fn of(steps: &[Step]) -> Self {
         let quiet: Vec<&Figures> =
             steps.iter().filter(|step| step.dead == 0).map(|step| &step.figures).collect();
@@ -122,11 +122,11 @@ impl Quiet {
     }
 }
 
-pub fn name(kind: Kind) -> String {
+pub fn name(kind: FailureMode) -> String {
     kind.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// Whether endpoints of this kind can count attempts, which those that accept no connection cannot.
-fn attempts_are_seen(kind: Kind) -> bool {
-    !matches!(kind, Kind::Refuse | Kind::Blackhole)
+fn attempts_are_seen(kind: FailureMode) -> bool {
+    !matches!(kind, FailureMode::Refuse | FailureMode::Blackhole)
 }

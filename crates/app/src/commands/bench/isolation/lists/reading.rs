@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::commands::bench::{child::Child, line::Line};
+use crate::commands::bench::{child::Child, http_connection::HttpConnection};
 
 /// Maximum time to wait for a page.
 const TO_ANSWER: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// Returns the longest duration of a few calls.
 pub async fn time_page(gateway: &Child, key: &str, path: &str) -> anyhow::Result<Duration> {
-    let mut line = Line::open(gateway.address).await?;
+    let mut line = HttpConnection::open(gateway.address).await?;
     let mut longest = Duration::ZERO;
     for _ in 0..ROUNDS {
         let start = Instant::now();
@@ -59,7 +59,7 @@ impl Readers {
                     let answer = async {
                         let open = match line.take() {
                             Some(open) => open,
-                            None => Line::open(address).await?,
+                            None => HttpConnection::open(address).await?,
                         };
                         line.insert(open).send("GET", path, &key, b"").await
                     };
@@ -98,7 +98,7 @@ impl Readiness {
         asking.spawn(async move {
             loop {
                 let answer = timeout(READY_WITHIN, async {
-                    let mut line = Line::open(address).await?;
+                    let mut line = HttpConnection::open(address).await?;
                     line.send("GET", "/readyz", "x-probe: bench", b"").await
                 });
                 if !matches!(answer.await, Ok(Ok((200, _)))) {

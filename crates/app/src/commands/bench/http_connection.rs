@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-pub struct Line {
+pub struct HttpConnection {
     stream: TcpStream,
     host: SocketAddr,
     out: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Line {
     came: Vec<u8>,
 }
 
-impl Line {
+impl HttpConnection {
     pub async fn open(host: SocketAddr) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(host).await?;
         stream.set_nodelay(true)?;

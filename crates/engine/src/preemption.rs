@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 /// The engine's request to end an attempt early. The carrier seals it before it sends what must not be sent
 /// twice; from then on the attempt runs to its own deadline. The default is never requested.
 #[derive(Debug, Clone, Default)]
-pub struct Cut(Option<Arc<Request>>);
+pub struct Preemption(Option<Arc<Request>>);
 
 #[derive(Debug)]
 struct Request {
@@ -27,7 +27,7 @@ const REQUESTED: u8 = 2;
 /// that is slow, and does not hang, accepts the message in the end.
 const MAX_DOUBLINGS: u32 = 6;
 
-impl Cut {
+impl Preemption {
     /// For an attempt of a delivery that has had this many before.
     pub fn after(attempts: u32) -> Self {
         let patience = 2_u32.pow(attempts.min(MAX_DOUBLINGS));
@@ -87,32 +87,33 @@ mod tests {
 
     #[test]
     fn what_is_sealed_is_not_cut_and_what_is_cut_is_not_sealed() {
-        let cut = Cut::after(0);
-        assert!(cut.seal() && cut.seal());
-        assert!(!cut.request() && !cut.is_requested());
-        let cut = Cut::after(0);
-        assert!(cut.request() && cut.request() && cut.is_requested());
-        assert!(!cut.seal());
-        assert!(Cut::default().seal() && !Cut::default().request());
+        let preemption = Preemption::after(0);
+        assert!(preemption.seal() && preemption.seal());
+        assert!(!preemption.request() && !preemption.is_requested());
+        let preemption = Preemption::after(0);
+        assert!(preemption.request() && preemption.request() && preemption.is_requested());
+        assert!(!preemption.seal());
+        assert!(Preemption::default().seal() && !Preemption::default().request());
     }
 
     #[test]
     fn later_attempts_have_more_patience() {
-        let patience = [0, 1, 2, 3, 6, 9].map(|attempts| Cut::after(attempts).patience().unwrap());
+        let patience =
+            [0, 1, 2, 3, 6, 9].map(|attempts| Preemption::after(attempts).patience().unwrap());
         assert_eq!(patience, [1, 2, 4, 8, 64, 64]);
     }
 
     #[tokio::test]
     async fn a_request_is_noticed_before_and_while_it_is_waited_for() {
-        let cut = Cut::after(0);
+        let preemption = Preemption::after(0);
         let waiter = tokio::spawn({
-            let cut = cut.clone();
-            async move { cut.requested().await }
+            let preemption = preemption.clone();
+            async move { preemption.requested().await }
         });
         tokio::task::yield_now().await;
         assert!(!waiter.is_finished());
-        cut.request();
+        preemption.request();
         waiter.await.unwrap();
-        cut.requested().await;
+        preemption.requested().await;
     }
 }

@@ -3,7 +3,7 @@
 use crate::{sentence::Sentence, texts::Texts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum StatusMark {
     Delivered,
     InFlight,
     Retrying,
@@ -14,7 +14,7 @@ pub enum Mark {
     Warning,
 }
 
-impl Mark {
+impl StatusMark {
     /// The states of deliveries.
     pub const OF_DELIVERIES: [Self; 6] = [
         Self::Delivered,

@@ -6,12 +6,12 @@ use gancho_domain::TenantId;
 use tokio::task::{Id, JoinError, JoinSet};
 
 #[derive(Default)]
-pub(super) struct Accepting {
+pub(super) struct TenantTasks {
     tasks: JoinSet<()>,
     tenants: HashMap<Id, TenantId>,
 }
 
-impl Accepting {
+impl TenantTasks {
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
@@ -61,7 +61,7 @@ mod tests {
     #[tokio::test]
     async fn a_tenant_that_takes_long_holds_back_no_other() {
         let tenant = TenantId::from_bits;
-        let mut accepting = Accepting::default();
+        let mut accepting = TenantTasks::default();
         accepting.start(tenant(1), pending());
         for number in 2..100 {
             accepting.start(tenant(number), ready(()));
@@ -74,7 +74,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_tenant_whose_events_panic_is_forgotten() {
-        let mut accepting = Accepting::default();
+        let mut accepting = TenantTasks::default();
         accepting.start(TenantId::from_bits(1), async { panic!("on purpose") });
         accepting.end_all().await;
         assert!(accepting.tenants.is_empty());

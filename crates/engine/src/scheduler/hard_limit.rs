@@ -4,7 +4,7 @@
 //! Targets that have not proven themselves, and those in trouble, share half of the slots ([`half`]). A target is in
 //! trouble when an attempt fails, or hangs: is out for longer than [`Scheduler::patience`]. Where attempts of targets
 //! that were fine until then hang, more than half of the slots may be held by attempts that hang: those beyond are cut as
-//! soon as someone else waits for a slot ([`Scheduler::hung`], [`crate::cut`]).
+//! soon as someone else waits for a slot ([`Scheduler::hung`], [`crate::preemption`]).
 //!
 //! Nobody knows which of those that were fine will hang next, so each may cost one attempt. They share the time
 //! for that: the more wait, the sooner an attempt is cut, but not before several times as long as the lane
@@ -16,7 +16,7 @@ use gancho_domain::{TenantId, Time};
 
 use super::{
     Key, LaneLimits, Outcome, Pool, PoolLimit, Scheduler, SlotPolicy, flights::FlightId,
-    standing::Age,
+    history::Age,
 };
 
 /// An attempt that is out for longer hangs, if few wait.
@@ -76,7 +76,7 @@ impl<T> Scheduler<T> {
         let unmoved: Vec<(FlightId, Key)> = unmoved.map(|(id, flight)| (id, flight.key)).collect();
         for (id, key) in unmoved {
             if let Some(line) = self.targets.get_mut(&key) {
-                line.standing.overdue(Age::TooLate);
+                line.history.overdue(Age::TooLate);
             }
             self.move_flight(id, Pool::Troubled);
             self.place(key, now);
@@ -88,8 +88,8 @@ impl<T> Scheduler<T> {
         // A tenant may start several before the first of them is known to hang.
         let starts = tenants.iter().sum::<u32>().saturating_mul(self.limits.tenant_batch);
         let waiting = starts.min(self.queued as u32);
-        let (most, at) = self.hard.crowd;
-        if waiting >= most || now.since(at) >= CROWD_KEPT {
+        let (largest, at) = self.hard.crowd;
+        if waiting >= largest || now.since(at) >= CROWD_KEPT {
             self.hard.crowd = (waiting, now);
         }
     }
@@ -99,8 +99,8 @@ impl<T> Scheduler<T> {
         let LaneLimits { concurrency, .. } = self.limits;
         let (waiting, _) = self.hard.crowd;
         let each = MAX_PATIENCE * (concurrency - concurrency / 2) / waiting.max(1);
-        let least = (self.hard.typical * SLOWER).clamp(MIN_PATIENCE, MAX_PATIENCE);
-        each.clamp(least, MAX_PATIENCE)
+        let minimum = (self.hard.typical * SLOWER).clamp(MIN_PATIENCE, MAX_PATIENCE);
+        each.clamp(minimum, MAX_PATIENCE)
     }
 
     pub(super) fn has_hard_slot(&self, pool: Pool) -> bool {

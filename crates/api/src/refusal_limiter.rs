@@ -17,20 +17,20 @@ const SPACING: Duration = Duration::from_millis(10);
 const BURST: Duration = Duration::from_secs(2);
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-pub struct RefusalPace {
+pub struct RefusalLimiter {
     /// Until when the refusals of an address have used up its share.
     used_until: Mutex<BoundedRecords<AddressBlock, Instant>>,
 }
 
-impl Default for RefusalPace {
+impl Default for RefusalLimiter {
     fn default() -> Self {
         Self { used_until: Mutex::new(BoundedRecords::new(MAX_WAIT)) }
     }
 }
 
-impl RefusalPace {
+impl RefusalLimiter {
     /// Returns when the response may be sent. Until then, the connection may be closed to make room for others.
-    pub async fn pace(
+    pub async fn delay(
         &self,
         answering: Option<AnswerGuard>,
         address: Option<AddressBlock>,
@@ -73,7 +73,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_is_free_and_then_each_waits_longer() {
-        let pace = RefusalPace::default();
+        let pace = RefusalLimiter::default();
         assert!((0..200).all(|_| pace.refuse(address(1)).is_zero()));
         assert_eq!(pace.refuse(address(1)), SPACING);
         assert_eq!(pace.refuse(address(1)), 2 * SPACING);
@@ -87,7 +87,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_after_the_other_they_come_at_a_steady_rate() {
-        let (pace, began) = (RefusalPace::default(), Instant::now());
+        let (pace, began) = (RefusalLimiter::default(), Instant::now());
         for _ in 0..1_200 {
             tokio::time::sleep(pace.refuse(address(1))).await;
         }

@@ -19,7 +19,7 @@ use tokio::{
 use crate::commands::bench::signed::PARTNER;
 
 /// The senders, which send until this is dropped.
-pub struct Strangers {
+pub struct UnsignedSenders {
     open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     _senders: JoinSet<()>,
@@ -36,7 +36,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Maximum time to wait until all are connected; some may always be rejected.
 const TO_START: Duration = Duration::from_secs(5);
 
-impl Strangers {
+impl UnsignedSenders {
     /// Starts the senders, from 127.0.0.2 and that many addresses in total. Returns when all have been
     /// connected once.
     pub async fn start(ingest: SocketAddr, count: usize, addresses: u8) -> Self {
@@ -53,7 +53,7 @@ impl Strangers {
                         opened.fetch_add(1, Relaxed);
                         open.fetch_add(1, Relaxed);
                         // The gateway may disconnect at any time.
-                        let _ = dawdle(stream, partner).await;
+                        let _ = send_slowly(stream, partner).await;
                         open.fetch_sub(1, Relaxed);
                     }
                     sleep(REST).await;
@@ -82,7 +82,7 @@ async fn connect(to: SocketAddr, from: Ipv4Addr) -> std::io::Result<TcpStream> {
 }
 
 /// Announces a large body and sends a byte of it now and then, until the gateway responds or disconnects.
-async fn dawdle(mut stream: TcpStream, partner: &str) -> std::io::Result<()> {
+async fn send_slowly(mut stream: TcpStream, partner: &str) -> std::io::Result<()> {
     let head = format!(
         "POST /webhooks/{partner} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n\
          x-key-id: k1\r\nx-timestamp: 1\r\nx-signature: hmac-sha256=AAAA\r\n\

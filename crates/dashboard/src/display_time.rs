@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, de::Error};
 use crate::{catalog, sentence::Html, texts::Texts};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(Timestamp);
+pub struct DisplayTime(Timestamp);
 
-impl Moment {
+impl DisplayTime {
     pub fn of(time: Time) -> Self {
         Self(Timestamp::from_microsecond(time.micros()).unwrap_or(Timestamp::UNIX_EPOCH))
     }
@@ -87,7 +87,7 @@ fn word(texts: &Texts, key: &'static str, place: i8) -> &'static str {
     catalog::text(texts.language, key).split(' ').nth(index).unwrap_or_default()
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for DisplayTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Self).map_err(D::Error::custom)

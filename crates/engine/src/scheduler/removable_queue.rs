@@ -5,31 +5,31 @@
 
 use std::collections::BTreeMap;
 
-/// A position in a [`Ring`]. Never reused.
+/// A position in a [`RemovableQueue`]. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(u64);
+pub struct QueuePosition(u64);
 
 #[derive(Debug)]
-pub struct Ring<T> {
-    line: BTreeMap<Place, T>,
+pub struct RemovableQueue<T> {
+    line: BTreeMap<QueuePosition, T>,
     next: u64,
 }
 
-impl<T> Default for Ring<T> {
+impl<T> Default for RemovableQueue<T> {
     fn default() -> Self {
         Self { line: BTreeMap::new(), next: 0 }
     }
 }
 
-impl<T: Copy> Ring<T> {
-    pub fn push_back(&mut self, who: T) -> Place {
-        let place = Place(self.next);
+impl<T: Copy> RemovableQueue<T> {
+    pub fn push_back(&mut self, who: T) -> QueuePosition {
+        let place = QueuePosition(self.next);
         self.next += 1;
         self.line.insert(place, who);
         place
     }
 
-    pub fn remove(&mut self, place: Place) {
+    pub fn remove(&mut self, place: QueuePosition) {
         self.line.remove(&place);
     }
 
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn keeps_the_order_of_arrival_when_one_leaves() {
-        let mut ring = Ring::default();
+        let mut ring = RemovableQueue::default();
         let places = ['a', 'b', 'c'].map(|who| ring.push_back(who));
         ring.remove(places[1]);
         assert_eq!(ring.len(), 2);

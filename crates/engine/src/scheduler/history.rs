@@ -10,7 +10,7 @@ use super::pool::{MODERATE, PROMPT, Pool, QUICK};
 const MIN_COST: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ResponseHistory {
     /// How long deliveries that succeeded took, smoothed. Nothing before the first.
     typical: Option<Duration>,
     /// How long an attempt has been out since the last success.
@@ -34,7 +34,7 @@ pub enum Age {
     TooLate,
 }
 
-impl Standing {
+impl ResponseHistory {
     pub fn pool(&self) -> Pool {
         match self.typical {
             _ if self.is_troubled => Pool::Troubled,
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_success_restores_it_and_silence_costs_it() {
-        let mut target = Standing::default();
+        let mut target = ResponseHistory::default();
         assert_eq!(target.pool(), Pool::Untried);
         target.overdue(Age::NotQuick);
         assert_eq!(target.pool(), Pool::Untried, "it need not be quick");

@@ -7,9 +7,9 @@ use gancho_domain::TenantId;
 use gancho_store::{Claim, ClaimCursor, ClaimTurn, TargetId};
 
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct ClaimPlan {
     /// What to take, in the order of the turns.
-    pub takes: Vec<Take>,
+    pub takes: Vec<TargetShare>,
     pub cursor: ClaimCursor,
     /// Whether a whole round leaves nothing, if all of the plan can be taken.
     pub caught_up: bool,
@@ -20,13 +20,13 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Take {
+pub(crate) struct TargetShare {
     pub tenant: TenantId,
     pub target: TargetId,
     pub max: usize,
 }
 
-impl Plan {
+impl ClaimPlan {
     pub(crate) fn total(&self) -> usize {
         self.takes.iter().map(|take| take.max).sum()
     }
@@ -43,22 +43,32 @@ impl Plan {
 type DueCounts = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
 
 /// Plans a claim. `due` is everything that is due and not skipped.
-pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
+pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> ClaimPlan {
     let due = count(due);
     let mut cursor = claim.cursor.clone();
     (cursor.round, cursor.lap) = (None, None);
     if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
         cursor.targets.insert(tenant, at);
     }
-    let mut plan =
-        Plan { takes: Vec::new(), cursor, caught_up: true, ends_lap: true, left: BTreeSet::new() };
+    let mut plan = ClaimPlan {
+        takes: Vec::new(),
+        cursor,
+        caught_up: true,
+        ends_lap: true,
+        left: BTreeSet::new(),
+    };
     for (tenant, targets) in in_turn(&due, claim.cursor.tenant) {
         serve(&mut plan, claim, *tenant, targets);
     }
     plan
 }
 
-fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<TargetId, usize>) {
+fn serve(
+    plan: &mut ClaimPlan,
+    claim: &Claim,
+    tenant: TenantId,
+    targets: &BTreeMap<TargetId, usize>,
+) {
     let start = plan.cursor.targets.remove(&tenant);
     let mut turn = claim.per_tenant.max(1);
     let mut last = start;
@@ -74,7 +84,7 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
             plan.cursor.targets.extend(last.map(|last| (tenant, last)));
             return;
         }
-        plan.takes.push(Take { tenant, target: *target, max });
+        plan.takes.push(TargetShare { tenant, target: *target, max });
         plan.cursor.tenant = Some(tenant);
         turn -= max;
         last = Some(*target);
@@ -95,7 +105,7 @@ fn in_turn<K: Ord + Copy, V>(
 /// Adds targets that the walk did not reach, within the same shares. The cursor stays where the walk left it.
 /// Returns whether any of them has more.
 pub(crate) fn add(
-    plan: &mut Plan,
+    plan: &mut ClaimPlan,
     claim: &Claim,
     due: impl Iterator<Item = (TenantId, TargetId)>,
 ) -> bool {
@@ -113,7 +123,7 @@ pub(crate) fn add(
             let room = room.min(claim.per_tenant.max(1).saturating_sub(*turn));
             let max = claim.share(target).min(room).min(due);
             if max > 0 && !known {
-                plan.takes.push(Take { tenant, target, max });
+                plan.takes.push(TargetShare { tenant, target, max });
                 *turn += max;
                 left |= max < due;
             }
@@ -159,8 +169,8 @@ mod tests {
         list.iter().map(|(tenant, target)| (Id::from_bits(*tenant), Id::from_bits(*target)))
     }
 
-    fn taken(plan: &Plan) -> Vec<(u128, u128, usize)> {
-        let bits = |take: &Take| (take.tenant.bits(), take.target.bits(), take.max);
+    fn taken(plan: &ClaimPlan) -> Vec<(u128, u128, usize)> {
+        let bits = |take: &TargetShare| (take.tenant.bits(), take.target.bits(), take.max);
         plan.takes.iter().map(bits).collect()
     }
 
@@ -195,7 +205,10 @@ mod tests {
     #[test]
     fn what_the_walk_missed_is_added_within_the_shares() {
         let (tenant, target) = (Id::from_bits(1), Id::from_bits(1));
-        let mut plan = Plan { takes: vec![Take { tenant, target, max: 2 }], ..Plan::default() };
+        let mut plan = ClaimPlan {
+            takes: vec![TargetShare { tenant, target, max: 2 }],
+            ..ClaimPlan::default()
+        };
         let left =
             add(&mut plan, &claim(5, 2, 3), due(&[(1, 1), (1, 2), (1, 2), (2, 3), (3, 4), (3, 5)]));
         assert_eq!(taken(&plan), [(1, 1, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1)]);

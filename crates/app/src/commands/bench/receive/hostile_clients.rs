@@ -13,7 +13,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::bench::{
-    line::Line,
+    http_connection::HttpConnection,
     signed::{PARTNER, webhook},
 };
 
@@ -33,7 +33,7 @@ impl Flood {
         let begin = Instant::now();
         for sender in 0..CONNECTIONS {
             let (refused, stop) = (refused.clone(), stop.clone());
-            let mut line = Line::open(ingest).await?;
+            let mut line = HttpConnection::open(ingest).await?;
             senders.spawn(async move {
                 let body = webhook(sender, size);
                 let path = format!("/webhooks/{PARTNER}");
@@ -63,13 +63,13 @@ impl Flood {
     }
 }
 
-pub struct Loris {
+pub struct SlowSenders {
     open: Arc<AtomicUsize>,
     /// The senders, which end with it.
     senders: JoinSet<()>,
 }
 
-impl Loris {
+impl SlowSenders {
     /// Returns when all are connected. Closed connections are opened again.
     pub async fn start(ingest: SocketAddr, count: usize) -> anyhow::Result<Self> {
         let open = Arc::new(AtomicUsize::new(0));
@@ -86,7 +86,7 @@ impl Loris {
                     };
                     if let Ok(stream) = stream {
                         open.fetch_add(1, Relaxed);
-                        dawdle(stream).await;
+                        send_slowly(stream).await;
                         open.fetch_sub(1, Relaxed);
                     }
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -106,7 +106,7 @@ impl Loris {
 }
 
 /// Sends a byte per second, until it is disconnected.
-async fn dawdle(mut stream: TcpStream) {
+async fn send_slowly(mut stream: TcpStream) {
     let head = format!("POST /webhooks/{PARTNER} HTTP/1.1\r\nx-filler: ");
     for byte in head.bytes().chain(std::iter::repeat(b'x')) {
         if stream.write_all(&[byte]).await.is_err() {

@@ -12,7 +12,7 @@ use super::{
     messages::{CONCURRENCY, MessageFilter},
 };
 use crate::{
-    page::{List, Listing, Paging},
+    page::{List, ListOut, Paging},
     svix_error::SvixError,
     visit::{Reply, Visit},
 };
@@ -20,7 +20,7 @@ use crate::{
 /// The state of a delivery.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Standing {
+struct StatusOut {
     status: u8,
     status_text: &'static str,
     next_attempt: Option<String>,
@@ -29,7 +29,7 @@ struct Standing {
 #[derive(Debug, Serialize)]
 struct EndpointMessageOut {
     #[serde(flatten)]
-    standing: Standing,
+    standing: StatusOut,
     #[serde(flatten)]
     message: MessageOut,
 }
@@ -37,12 +37,12 @@ struct EndpointMessageOut {
 #[derive(Debug, Serialize)]
 struct MessageEndpointOut {
     #[serde(flatten)]
-    standing: Standing,
+    standing: StatusOut,
     #[serde(flatten)]
     endpoint: EndpointOut,
 }
 
-impl From<&Delivery> for Standing {
+impl From<&Delivery> for StatusOut {
     fn from(delivery: &Delivery) -> Self {
         let status = delivery.svix_status();
         let next_attempt = delivery.next_retry_at.clone();
@@ -75,7 +75,7 @@ pub async fn messages(visit: Visit) -> Result<Reply, SvixError> {
     });
     let (visit, app) = (&visit, &app);
     let shown = wanted.map(|delivery| async move {
-        let standing = Standing::from(&delivery);
+        let standing = StatusOut::from(&delivery);
         let message = if with_content {
             let whole = event(visit, app, &delivery.event_id).await?;
             MessageOut::new(whole.row, whole.data)
@@ -91,7 +91,7 @@ pub async fn messages(visit: Visit) -> Result<Reply, SvixError> {
         Ok::<_, SvixError>(EndpointMessageOut { standing, message })
     });
     let data: Vec<_> = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
-    Reply::ok(&Listing::new(data, found.next_cursor))
+    Reply::ok(&ListOut::new(data, found.next_cursor))
 }
 
 pub async fn destinations(visit: Visit) -> Result<Reply, SvixError> {
@@ -109,7 +109,7 @@ pub async fn destinations(visit: Visit) -> Result<Reply, SvixError> {
     // A deleted endpoint is not listed.
     let shown = found.data.iter().filter_map(|delivery| {
         let endpoint = EndpointOut::from(webhooks.get(&delivery.webhook_id)?.clone());
-        Some(MessageEndpointOut { standing: Standing::from(delivery), endpoint })
+        Some(MessageEndpointOut { standing: StatusOut::from(delivery), endpoint })
     });
-    Reply::ok(&Listing::new(shown.collect(), found.next_cursor))
+    Reply::ok(&ListOut::new(shown.collect(), found.next_cursor))
 }
