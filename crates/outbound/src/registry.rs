@@ -38,7 +38,7 @@ impl Registry {
         let profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), Arc::new(profile))).collect();
         let hops = Hops::new(ring.clone());
-        Self { store, ring, profiles, known: ReadCache::new(), hops }
+        Self { store, ring, profiles, known: ReadCache::new().with_pace(|_| true), hops }
     }
 
     /// Marks the gateway's own requests, to detect loops.

@@ -6,8 +6,8 @@
 //! publish for it. If the store is unavailable, stale entries are used. A
 //! [strict](CachePolicy::is_strict) cache never uses a stale entry.
 //!
-//! An entry that is changed here all the time is read for a tenth of the time at most ([`pace`]): who changes one of
-//! ten thousand endpoints before each event waits for it, and nobody else does.
+//! An entry of one tenant that is changed here all the time is read for a tenth of the time at most ([`pace`]): who changes
+//! one of ten thousand endpoints before each event waits for it, and nobody else does.
 
 mod pace;
 mod shared_read;
@@ -61,7 +61,9 @@ pub struct ReadCache<K: Eq + Hash + Copy, V> {
     stamps: AtomicU64,
     /// Whether a value says that there is nothing under its key.
     is_absent: fn(&V) -> bool,
-    /// Entries with such values. Changed with `known` locked.
+    /// Whether only one tenant uses the entry under a key: it alone waits for the pace.
+    is_paced: fn(&K) -> bool,
+    /// Entries whose values say so. Changed with `known` locked.
     absent: AtomicUsize,
     /// Reads under way that others wait for.
     reads: SharedReads<K, V>,
@@ -110,6 +112,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
             changes: AtomicU64::new(0),
             stamps: AtomicU64::new(0),
             is_absent: |_| false,
+            is_paced: |_| false,
             absent: AtomicUsize::new(0),
             reads: SharedReads::default(),
         }
@@ -120,6 +123,13 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
     #[must_use]
     pub fn with_absent(self, is_absent: fn(&V) -> bool) -> Self {
         Self { is_absent, ..self }
+    }
+
+    /// Entries for whose keys `is_paced` returns true are read less often when they are changed all the time. Only for those
+    /// that nobody else waits for.
+    #[must_use]
+    pub fn with_pace(self, is_paced: fn(&K) -> bool) -> Self {
+        Self { is_paced, ..self }
     }
 
     /// Returns the cached value or else the result of `read`, which gets the previous value and may return
@@ -274,7 +284,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
                 let mut known = self.known.write();
                 match known.get_mut(&key).filter(|entry| entry.is_outdated) {
                     Some(entry) if (true, entry.stamp) != changes => return false,
-                    Some(entry) if !self.policy.is_strict => entry.pace.reserve(),
+                    Some(entry) if (self.is_paced)(&key) => entry.pace.reserve(),
                     _ => None,
                 }
             };

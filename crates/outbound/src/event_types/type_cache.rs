@@ -70,7 +70,7 @@ pub(super) struct TenantEventTypes {
 
 impl TypeCache {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, collections: ReadCache::new() }
+        Self { store, collections: ReadCache::new().with_pace(|owner| *owner != Owner::Operator) }
     }
 
     pub async fn of(&self, owner: impl Into<Owner>) -> Result<TenantEventTypes> {
