@@ -202,7 +202,7 @@ impl<T> Scheduler<T> {
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             self.owners.add(key.0);
-            TargetLine::new(own_part(new.max_in_flight, nodes), self.limits.policy.is_hard())
+            TargetLine::new(own_part(new.max_in_flight, nodes), self.limits.policy)
         });
         line.agree(new.max_in_flight, new.rate, nodes);
         if new.is_urgent {

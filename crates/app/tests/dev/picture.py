@@ -61,7 +61,7 @@ def usual(text):
         # What follows in a column stays where it was.
         text = re.sub(f":{port}( +)", lambda gap: f":{usual_port}{gap[1]}" + " " * (len(port) - 4), text)
         text = text.replace(f":{port}", f":{usual_port}")
-    return re.sub(r"(/ui/login/\w{8})[\w-]+", r"\1…", text).rstrip("\n")
+    return re.sub(r"(/ui/login/[\w-]{8})[\w-]+", r"\1…", text).rstrip("\n")
 
 
 def line_of(line, row):

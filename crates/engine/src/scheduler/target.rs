@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use gancho_domain::{Breaker, Gcra, Pace, Rate, Time, breaker::Gate, pace::Load};
 
 use super::{
-    Pool,
+    Pool, SlotPolicy,
     history::ResponseHistory,
     removable_queue::QueuePosition,
     sharing::own_part,
@@ -49,7 +49,7 @@ pub struct TargetLine<T> {
     pub counted: LineUsage,
     pace: Pace,
     /// Its lane's slots are hard: it may be slow, as long as it accepts.
-    is_hard: bool,
+    policy: SlotPolicy,
     /// What was agreed for all nodes together.
     whole: (Option<u32>, Option<Rate>),
     /// This node's part of it.
@@ -89,7 +89,7 @@ const RATE_AHEAD: Duration = Duration::from_secs(10);
 
 impl<T> TargetLine<T> {
     /// Where slots are not hard, a target has to earn its share: it begins with little at once.
-    pub fn new(max_in_flight: u32, is_hard: bool) -> Self {
+    pub fn new(max_in_flight: u32, policy: SlotPolicy) -> Self {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
@@ -101,8 +101,12 @@ impl<T> TargetLine<T> {
             pool_share: max_in_flight,
             steady_share: max_in_flight,
             counted: LineUsage { pool: Pool::Prompt, jobs: 0, bytes: 0 },
-            pace: if is_hard { Pace::up_to(max_in_flight) } else { Pace::earned(max_in_flight) },
-            is_hard,
+            pace: if policy.is_hard() {
+                Pace::up_to(max_in_flight)
+            } else {
+                Pace::earned(max_in_flight)
+            },
+            policy,
             whole: (None, None),
             rate: None,
             rate_state: Gcra::default(),
@@ -145,8 +149,8 @@ impl<T> TargetLine<T> {
     /// wait for nothing.
     pub fn wanted_pool(&self) -> Pool {
         match self.history.pool() {
-            pool @ (Pool::Untried | Pool::Troubled) if self.is_hard => pool,
-            _ if self.is_hard => Pool::Prompt,
+            pool @ (Pool::Untried | Pool::Troubled) if self.policy.is_hard() => pool,
+            _ if self.policy.is_hard() => Pool::Prompt,
             Pool::Quick | Pool::Prompt | Pool::Untried if self.rate.is_some() => Pool::Slow,
             pool => pool,
         }
@@ -235,7 +239,7 @@ impl<T> TargetLine<T> {
                 self.pace.note(load);
                 if at_fault {
                     self.history.failed();
-                } else if load == Load::Heavy && !self.is_hard {
+                } else if load == Load::Heavy && !self.policy.is_hard() {
                     self.history.burdened();
                 } else {
                     self.history.succeeded(latency);
@@ -360,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_failing_target_rests_and_lets_one_probe_out() {
-        let mut line = TargetLine::new(64, true);
+        let mut line = TargetLine::new(64, SlotPolicy::HardUnsorted);
         (0..20).for_each(|item| line.push(item, 0));
         for _ in 0..10 {
             line.take(NOW).unwrap();
@@ -379,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_slow_target_keeps_less_in_memory() {
-        let mut line: TargetLine<()> = TargetLine::new(64, true);
+        let mut line: TargetLine<()> = TargetLine::new(64, SlotPolicy::HardUnsorted);
         assert_eq!(line.max_waiting(NOW), 260);
         let slow =
             Outcome::Tried { at_fault: false, load: Load::Heavy, latency: Duration::from_secs(3) };

@@ -128,7 +128,7 @@ async fn however_many_hang_a_healthy_tenant_is_served() {
     for (concurrency, hanging) in [(1, 1), (2, 5), (3, 40), (5, 1), (5, 2), (5, 60), (16, 9)] {
         let (longest, cuts) = Box::pin(longest_wait(SlotPolicy::Hard, concurrency, hanging)).await;
         // Each that hangs may have a slot once: for ten seconds in all, or for one second each if they are many.
-        let shared = (concurrency - concurrency / 2) as f64;
+        let shared = f64::from(concurrency - concurrency / 2);
         let limit = Duration::from_secs_f64(12.0 + 1.5 * hanging as f64 / shared);
         // A single slot is not shared out.
         let limit = if concurrency == 1 { Duration::from_secs(62) } else { limit };

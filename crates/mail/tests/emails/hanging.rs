@@ -19,11 +19,11 @@ async fn those_that_hang_end_for_those_who_wait(on: StoreKind) {
     let settings = server.settings("smtp://", "plain", "?tls=none");
     let settings = SmtpSettings { deadline: Duration::from_mins(10), ..settings };
     let transport = SmtpTransport::new(settings).unwrap();
-    let mut setup = Setup::default();
-    setup.lane = |mut lane: LaneSetup| {
+    let lane = |mut lane: LaneSetup| {
         (lane.terms.concurrency, lane.terms.rate) = (3, None);
         lane
     };
+    let setup = Setup { lane, ..Setup::default() };
     let stage = Stage::with(on, std::sync::Arc::new(transport), setup).await;
     let other = Tenant::new(stage.outbox.ids.make(), "m3", stage.clock.now());
     stage.store.create_tenant(other.clone()).await.unwrap();
