@@ -180,10 +180,12 @@ pub(crate) struct SlotGuard {
 }
 
 impl SlotGuard {
-    /// For a delivery that has had this many attempts.
-    pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot, attempts: u32) -> Self {
+    pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot, ticket: &Ticket) -> Self {
         let mut preemption = Preemption::default();
-        if lane.policy == SlotPolicy::Hard {
+        let attempts = ticket.job.attempts.saturating_sub(ticket.job.attempts_before);
+        // No delivery is given up because others wait.
+        let is_last = attempts.saturating_add(1) >= ticket.plan.max_attempts();
+        if lane.policy == SlotPolicy::Hard && !is_last {
             preemption = Preemption::after(attempts);
             lane.preemptions.lock().insert(slot.flight(), preemption.clone());
         }

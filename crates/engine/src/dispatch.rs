@@ -65,7 +65,7 @@ impl Engine {
         }
         let found = self.next_batch(lane, self.clock.now());
         for (slot, ticket) in found.ready {
-            let held = carry::SlotGuard::new(self, lane, slot, ticket.job.attempts);
+            let held = carry::SlotGuard::new(self, lane, slot, &ticket);
             // Boxed: a task is moved several times before it runs.
             self.spawn(Box::pin(carry::carry(self.clone(), lane.clone(), held, ticket)));
         }

@@ -23,8 +23,8 @@ const OPEN: u8 = 0;
 const SEALED: u8 = 1;
 const REQUESTED: u8 = 2;
 
-/// The patience doubles this many times. After that it is as long as a mail server is given anyway, so that one
-/// that is slow, and does not hang, accepts the message in the end.
+/// The patience doubles this many times. After that it is as long as a mail server is given anyway. The last attempt
+/// of a plan is never ended early, so that a server that is slow, and does not hang, accepts the message in the end.
 const MAX_DOUBLINGS: u32 = 6;
 
 impl Preemption {

@@ -28,9 +28,8 @@ pub struct Registry {
     hops: Hops,
 }
 
-/// How long a claim waits for endpoints that are not cached.
-const FIRST_READ: Duration = Duration::from_secs(1);
-/// How long it waits for those that are. Those of a tenant that changes them all the time are read less often.
+/// How long a claim waits for endpoints that are cached and may have changed. Those of a tenant that changes them all the
+/// time are read less often.
 const LATER_READ: Duration = Duration::from_millis(20);
 
 impl Registry {
@@ -52,13 +51,22 @@ impl Registry {
 
     /// Reads the endpoints of these jobs, so that they are cached for the attempt. If that fails or takes too long, the
     /// carrier reads them again.
-    pub async fn prepare(&self, jobs: &[Job]) {
+    pub async fn prepare(self: &Arc<Self>, jobs: &[Job]) {
         let tenants: BTreeSet<TenantId> = jobs.iter().map(|job| job.tenant).collect();
-        let reads = tenants.into_iter().map(|tenant| {
-            let max_wait = self.known.peek(tenant).map_or(FIRST_READ, |_| LATER_READ);
-            timeout(max_wait, self.of(tenant))
-        });
-        join_all(reads).await;
+        let outdated = tenants.into_iter().filter(|tenant| !self.known.is_fresh(*tenant));
+        join_all(outdated.map(|tenant| self.refresh(tenant))).await;
+    }
+
+    /// Reads what is not cached, and what is for [`LATER_READ`] at most. The read goes on after that: a call
+    /// that finds the entry being read relies on it.
+    async fn refresh(self: &Arc<Self>, tenant: TenantId) {
+        if self.known.peek(tenant).is_none() {
+            let _ = self.of(tenant).await;
+            return;
+        }
+        let registry = self.clone();
+        let read = tokio::spawn(async move { registry.of(tenant).await.map(drop) });
+        let _ = timeout(LATER_READ, read).await;
     }
 
     /// Returns a cached endpoint, without reading the store.

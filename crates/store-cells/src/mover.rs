@@ -14,12 +14,8 @@ use crate::{
     moves::{MovePoint, MoveRules},
 };
 
-/// Changes that are copied in one transaction. One that comes several times in it is copied once.
-const CHANGES: usize = 2000;
-/// So few are left for when nothing can be written.
+/// So few changes are left for when nothing can be written.
 const FEW_CHANGES: u64 = 100;
-/// The same of a tenant that always has more.
-const MAX_CHANGES: u64 = CHANGES as u64;
 /// How often it is tried to have fewer left, where there are not fewer than before.
 const MAX_VAIN_TRIES: u32 = 5;
 /// How often a step looks again.
@@ -143,7 +139,7 @@ impl Mover<'_> {
     /// Returns how many.
     async fn copy_changes(&self, point: MovePoint) -> Result<usize> {
         let source = self.source()?;
-        let copied = source.copy_changes(&*self.target()?, &self.row, CHANGES).await?;
+        let copied = source.copy_changes(&*self.target()?, &self.row, self.rules.changes).await?;
         self.at(point)?;
         if !copied.is_empty() {
             source.forget_changes(&self.row, &copied).await?;
@@ -189,7 +185,7 @@ impl Mover<'_> {
                 tracing::warn!(tenant = %self.row.tenant, "attempts outlasted the move; they will be repeated");
                 return Ok(());
             }
-            if copied < CHANGES {
+            if copied < self.rules.changes {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
@@ -218,7 +214,7 @@ impl Mover<'_> {
         let mut pause = POLL_INTERVAL;
         for tries in 1..=MAX_CLOSINGS {
             let left = self.catch_up(MAX_STEP).await?;
-            if left > MAX_CHANGES {
+            if left > self.rules.changes as u64 {
                 return Err(StoreError::Refused(format!(
                     "the tenant changes faster than it can be copied: {left} changes are left; move it when there is less to do"
                 )));

@@ -26,6 +26,9 @@ pub struct MoveRules {
     pub linger: Duration,
     /// How long after the last sign of a node another takes over.
     pub lease: Duration,
+    /// Changes that are copied in one transaction. One that comes several times in it is copied once. A tenant that always has more
+    /// left is not closed.
+    pub changes: usize,
     /// For tests: whether the node dies at a point.
     pub dies_at: Option<Arc<dyn Fn(MovePoint) -> bool + Send + Sync>>,
 }
@@ -38,6 +41,7 @@ impl Default for MoveRules {
             close: Duration::from_millis(700),
             linger: Duration::from_secs(3),
             lease: Duration::from_secs(5),
+            changes: 2000,
             dies_at: None,
         }
     }

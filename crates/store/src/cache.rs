@@ -162,6 +162,14 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         self.ask(key, changes, read(Some(before.clone()))).await.unwrap_or(before)
     }
 
+    /// Whether the cached value can be used as it is.
+    pub fn is_fresh(&self, key: K) -> bool {
+        let known = self.known.read();
+        known
+            .get(&key)
+            .is_some_and(|entry| !entry.is_outdated && entry.read_at.elapsed() < self.policy.ttl)
+    }
+
     /// Returns the cached value, however old.
     pub fn peek(&self, key: K) -> Option<Arc<V>> {
         self.known.read().get(&key).map(|entry| entry.value.clone())
@@ -263,6 +271,10 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         let is_outdated = self.changes(&known, key) != before;
         if let Some(entry) = known.get_mut(&key).filter(|_| is_outdated) {
             entry.pace = pace;
+            // Newer than what was known, for those who cannot ask.
+            if entry.is_outdated && entry.is_absent == (self.is_absent)(&value) {
+                entry.value = value.clone();
+            }
             return Ok(value);
         }
         let is_absent = (self.is_absent)(&value);

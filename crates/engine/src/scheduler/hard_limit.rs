@@ -23,7 +23,8 @@ use super::{
 const MAX_PATIENCE: Duration = Duration::from_secs(10);
 /// The same, however many wait.
 const MIN_PATIENCE: Duration = Duration::from_secs(1);
-/// No attempt is cut before this many times the time that accepted ones take on average.
+/// No attempt is cut before this many times the time that accepted ones take on average, or [`MAX_PATIENCE`]: tenants whose
+/// servers are slow do not decide how long others wait.
 const SLOWER: u32 = 8;
 /// How often attempts that hang are looked at while others wait.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

@@ -7,6 +7,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+/// Who has used more than the others by this much waits no longer for that.
+const MAX_DEBT: Duration = Duration::from_mins(1);
+
 /// The time that a member has used, on the scale of the [`Turns`] it takes. Kept while it is away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsedTime(u64);
@@ -50,7 +53,8 @@ impl TurnPlace {
 impl<T: Copy> Turns<T> {
     pub fn join(&mut self, who: T, had: UsedTime) -> TurnPlace {
         let is_level = had >= self.now;
-        let place = TurnPlace { had: had.max(self.now), is_level, number: self.next };
+        let had = had.clamp(self.now, self.now.after(MAX_DEBT));
+        let place = TurnPlace { had, is_level, number: self.next };
         self.next += 1;
         self.line.insert(place, who);
         place
@@ -127,6 +131,17 @@ mod tests {
         let served = serve(&mut turns, &mut places, 120);
         let count = |who: char| served.matches(who).count();
         assert_eq!((count('A'), count('B'), count('c')), (10, 10, 100));
+    }
+
+    #[test]
+    fn one_that_has_used_very_much_waits_a_bounded_time() {
+        let mut turns = Turns::default();
+        let mut places = joined(&mut turns, "AB");
+        let used = UsedTime::default().after(Duration::from_hours(12));
+        places.insert('z', turns.join('z', used));
+        // A minute of the others' turns, which take ten milliseconds each.
+        assert_eq!(serve(&mut turns, &mut places, 12_000).matches('z').count(), 0);
+        assert!(serve(&mut turns, &mut places, 10).contains('z'));
     }
 
     #[test]

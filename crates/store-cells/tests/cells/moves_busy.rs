@@ -78,12 +78,12 @@ async fn a_tenant_that_changes_faster_than_it_is_copied_stays_and_the_status_say
     let world = World::new().await;
     let first = world.node(at_once()).await;
     let tenant = world.with_tenant(&first).await;
-    world.fill("home", tenant, 300).await;
+    world.fill("home", tenant, 30).await;
     drop(first);
     let client = world.database.client().await.unwrap();
     // A few more than are copied at a time.
     let (rules, is_over) = meanwhile(MovePoint::ChangesCopied, client, changes(tenant, 7));
-    let store = world.node(rules).await;
+    let store = world.node(MoveRules { changes: 200, ..rules }).await;
     store.move_tenant(tenant, "a").await.unwrap();
     delayed(&store, tenant, "changes faster than it can be copied").await;
     let node = store.join("node", now()).await.unwrap();

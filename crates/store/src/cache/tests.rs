@@ -213,6 +213,7 @@ async fn what_was_read_before_a_change_is_not_kept_though_room_was_made_meanwhil
 async fn an_entry_that_is_changed_all_the_time_is_read_for_a_tenth_of_the_time() {
     const TOOK: Duration = Duration::from_millis(31);
     let cache = ReadCache::<u8, u32>::new().with_pace(|key| *key == 1);
+    assert!(!cache.is_fresh(1));
     let (changes, reads) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let read = |_| async {
         // As it is when the read begins.
@@ -223,6 +224,7 @@ async fn an_entry_that_is_changed_all_the_time_is_read_for_a_tenth_of_the_time()
         Ok(Arc::new(seen))
     };
     cache.get(1, read).await.unwrap();
+    assert!(cache.is_fresh(1));
     let until = Instant::now() + 100 * TOOK;
     let change_and_ask = async || {
         while Instant::now() < until {
