@@ -16,6 +16,7 @@ use gancho_store::{Job, ReadCache, Result, Store};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 pub use self::target::{Target, Targets};
 pub use crate::endpoints::seal::{SecretRow, place, reseal};
@@ -26,6 +27,8 @@ pub struct Registry {
     profiles: HashMap<String, Arc<Profile>>,
     known: ReadCache<TenantId, Targets>,
     hops: Hops,
+    /// Those that go on although nobody waits for them any more.
+    reads: TaskTracker,
 }
 
 /// How long a claim waits for endpoints that are cached and may have changed. Those of a tenant that changes them all the
@@ -37,7 +40,14 @@ impl Registry {
         let profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), Arc::new(profile))).collect();
         let hops = Hops::new(ring.clone());
-        Self { store, ring, profiles, known: ReadCache::new().with_pace(|_| true), hops }
+        Self {
+            store,
+            ring,
+            profiles,
+            known: ReadCache::new().with_pace(|_| true),
+            hops,
+            reads: TaskTracker::new(),
+        }
     }
 
     /// Marks the gateway's own requests, to detect loops.
@@ -65,7 +75,7 @@ impl Registry {
             return;
         }
         let registry = self.clone();
-        let read = tokio::spawn(async move { registry.of(tenant).await.map(drop) });
+        let read = self.reads.spawn(async move { registry.of(tenant).await.map(drop) });
         let _ = timeout(LATER_READ, read).await;
     }
 
