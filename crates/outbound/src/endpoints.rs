@@ -84,8 +84,8 @@ impl From<StoreError> for EndpointError {
     }
 }
 
-/// How often a change is retried if another one was faster.
-const TRIES: usize = 20;
+/// How often a change is retried if another one was faster. Of those that come at once, one succeeds each time.
+const TRIES: usize = 100;
 
 impl EndpointService {
     pub async fn create(
