@@ -63,7 +63,7 @@ pub struct ReadCache<K: Eq + Hash + Copy, V> {
     is_absent: fn(&V) -> bool,
     /// Whether only one tenant uses the entry under a key: it alone waits for the pace.
     is_paced: fn(&K) -> bool,
-    /// Entries whose values say so. Changed with `known` locked.
+    /// Entries for whose values `is_absent` returns true. Changed with `known` locked.
     absent: AtomicUsize,
     /// Reads under way that others wait for.
     reads: SharedReads<K, V>,
