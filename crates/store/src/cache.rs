@@ -23,7 +23,7 @@ use std::{
 };
 
 use gancho_domain::IdMap;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::time::{Instant, sleep_until};
 
 use self::{
@@ -39,7 +39,7 @@ const LATELY: Duration = Duration::from_secs(60);
 pub struct CachePolicy {
     /// How long another node's change may go unseen.
     pub ttl: Duration,
-    /// With more entries than this, those not used recently are evicted.
+    /// With more entries than this, those not read for a minute are evicted.
     pub max_entries: usize,
     /// For security decisions: an entry older than `ttl` is never used, not even while the store is
     /// unavailable; and as strangers may choose the keys, there are never more than `max_entries`.
@@ -65,6 +65,8 @@ pub struct ReadCache<K: Eq + Hash + Copy, V> {
     is_paced: fn(&K) -> bool,
     /// Entries for whose values `is_absent` returns true. Changed with `known` locked.
     absent: AtomicUsize,
+    /// When entries of those present, and of those absent, were last looked through for some to evict.
+    made_room_at: Mutex<[Option<Instant>; 2]>,
     /// Reads under way that others wait for.
     reads: SharedReads<K, V>,
 }
@@ -79,6 +81,12 @@ struct Entry<V> {
     is_outdated: bool,
     is_absent: bool,
     pace: Pace,
+}
+
+impl<V> Entry<V> {
+    fn is_fresh(&self, ttl: Duration) -> bool {
+        !self.is_outdated && self.read_at.elapsed() < ttl
+    }
 }
 
 /// Two of these that are equal: nothing was changed here in between. A change of something that is not
@@ -114,6 +122,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
             is_absent: |_| false,
             is_paced: |_| false,
             absent: AtomicUsize::new(0),
+            made_room_at: Mutex::default(),
             reads: SharedReads::default(),
         }
     }
@@ -164,10 +173,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
 
     /// Whether the cached value can be used as it is.
     pub fn is_fresh(&self, key: K) -> bool {
-        let known = self.known.read();
-        known
-            .get(&key)
-            .is_some_and(|entry| !entry.is_outdated && entry.read_at.elapsed() < self.policy.ttl)
+        self.known.read().get(&key).is_some_and(|entry| entry.is_fresh(self.policy.ttl))
     }
 
     /// Returns the cached value, however old.
@@ -208,16 +214,14 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         match self.known.read().get(&key) {
             None => return CacheLookup::Ask(None),
             Some(entry) if entry.is_outdated => return CacheLookup::Ask(Some(entry.value.clone())),
-            Some(entry) if entry.read_at.elapsed() < ttl => {
-                return CacheLookup::Trust(entry.value.clone());
-            }
+            Some(entry) if entry.is_fresh(ttl) => return CacheLookup::Trust(entry.value.clone()),
             Some(entry) if is_strict => return CacheLookup::Ask(Some(entry.value.clone())),
             Some(_) => {}
         }
         // The first caller after the interval reads: it resets the time, so that the others do not.
         match self.known.write().get_mut(&key) {
             Some(entry) if entry.is_outdated => CacheLookup::Ask(Some(entry.value.clone())),
-            Some(entry) if entry.read_at.elapsed() < ttl => CacheLookup::Trust(entry.value.clone()),
+            Some(entry) if entry.is_fresh(ttl) => CacheLookup::Trust(entry.value.clone()),
             Some(entry) => {
                 entry.read_at = Instant::now();
                 CacheLookup::Refresh(entry.value.clone())
@@ -305,17 +309,19 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         }
     }
 
-    /// Among values of one kind.
+    /// Among values of one kind. Where all were read lately, only time changes that, so not each call looks through them.
     fn make_room(&self, known: &mut IdMap<K, Entry<V>>, is_absent: bool) {
+        let CachePolicy { max_entries, is_strict, .. } = self.policy;
         let absent = self.absent.load(Ordering::Relaxed);
         let count = if is_absent { absent } else { known.len() - absent };
-        if count < self.policy.max_entries {
+        let made_room_at = &mut self.made_room_at.lock()[usize::from(is_absent)];
+        let is_recent = made_room_at.is_some_and(|at| at.elapsed() < LATELY / 20);
+        if count < max_entries || (is_recent && !is_strict) {
             return;
         }
-        let keeps = |entry: &Entry<V>| entry.read_at.elapsed() < LATELY;
-        known.retain(|_, entry| {
-            entry.is_absent != is_absent || (!self.policy.is_strict && keeps(entry))
-        });
+        *made_room_at = Some(Instant::now());
+        let keeps = |entry: &Entry<V>| !is_strict && entry.read_at.elapsed() < LATELY;
+        known.retain(|_, entry| entry.is_absent != is_absent || keeps(entry));
         let absent = known.values().filter(|entry| entry.is_absent).count();
         self.absent.store(absent, Ordering::Relaxed);
     }

@@ -71,7 +71,7 @@ async fn of_many_who_ask_at_once_one_reads() {
     for round in 0..2 {
         let reads = AtomicUsize::new(0);
         let (tell, told) = oneshot::channel::<u32>();
-        let told = parking_lot::Mutex::new(Some(told));
+        let told = Mutex::new(Some(told));
         let ask = || {
             cache.get(1, |_| async {
                 reads.fetch_add(1, Ordering::Relaxed);
@@ -166,6 +166,24 @@ async fn a_strict_cache_never_has_more_than_it_may() {
         cache.get(key, five).await.unwrap();
         assert!(cache.known.read().len() <= 10);
     }
+}
+
+/// Looking through all of them with each call would cost more the more are in use.
+#[tokio::test(start_paused = true)]
+async fn entries_in_use_are_kept_and_not_looked_through_with_each_call() {
+    let policy = CachePolicy { max_entries: 10, ..CachePolicy::default() };
+    let cache = ReadCache::<u8, u32>::with(policy);
+    for key in 0..20 {
+        cache.get(key, five).await.unwrap();
+    }
+    assert_eq!(cache.known.read().len(), 20, "all are in use");
+    let looked_at = *cache.made_room_at.lock();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    cache.get(20, five).await.unwrap();
+    assert_eq!(*cache.made_room_at.lock(), looked_at);
+    tokio::time::advance(LATELY).await;
+    cache.get(21, five).await.unwrap();
+    assert_eq!(cache.known.read().len(), 1, "the others are not in use any more");
 }
 
 /// Strangers may ask for any number of keys that do not exist.
