@@ -290,7 +290,10 @@ impl<T> Scheduler<T> {
     /// What is known of a target.
     pub fn status(&self, key: Key, now: Time) -> Option<TargetStatus> {
         let is_behind = self.claims.is_behind(key);
-        self.targets.get(&key).map(|line| line.status(is_behind, now))
+        let status = self.targets.get(&key)?.status(is_behind, now);
+        let lane_allows_at = self.limits.rate.map(|rate| self.rate_state.free_at(rate, now));
+        let lane_allows_at = lane_allows_at.filter(|at| *at > now);
+        Some(TargetStatus { rate_allows_at: status.rate_allows_at.max(lane_allows_at), ..status })
     }
 
     /// What waits in the line of a target.

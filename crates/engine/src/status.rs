@@ -24,7 +24,7 @@ pub struct TargetStatus {
     pub rests_until: Option<Time>,
     /// Whether the probe is in flight.
     pub is_probed: bool,
-    /// The rate limit allows no attempt before this time.
+    /// The rate limit of the target or of its lane allows no attempt before this time.
     pub rate_allows_at: Option<Time>,
     /// Whether the maximum number of attempts is in flight.
     pub is_at_limit: bool,

@@ -2,7 +2,7 @@
 //! its end, so an attempt that hangs cannot move out of the way as elsewhere ([`super::pool`]).
 //!
 //! Targets that have not proven themselves, and those in trouble, share half of the slots ([`half`]). A target is in
-//! trouble when an attempt fails, or hangs: is out for longer than [`Scheduler::patience`]. Where attempts of targets
+//! trouble when an attempt hangs (is out for longer than [`Scheduler::patience`]), or fails after [`MIN_PATIENCE`] or more. Where attempts of targets
 //! that were fine until then hang, more than half of the slots may be held by attempts that hang: those beyond are cut as
 //! soon as someone else waits for a slot ([`Scheduler::hung`], [`crate::preemption`]).
 //!
@@ -21,8 +21,8 @@ use super::{
 
 /// An attempt that is out for longer hangs, if few wait.
 const MAX_PATIENCE: Duration = Duration::from_secs(10);
-/// The same, however many wait.
-const MIN_PATIENCE: Duration = Duration::from_secs(1);
+/// The same, however many wait. An attempt that fails sooner harms nobody, and puts its target in no trouble.
+pub(super) const MIN_PATIENCE: Duration = Duration::from_secs(1);
 /// No attempt is cut before this many times the time that accepted ones take on average, or [`MAX_PATIENCE`]: tenants whose
 /// servers are slow do not decide how long others wait.
 const SLOWER: u32 = 8;
@@ -30,6 +30,8 @@ const SLOWER: u32 = 8;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long the largest crowd is remembered: those at its end are not more patient than those at its head.
 const CROWD_KEPT: Duration = Duration::from_mins(1);
+/// Deliveries of a pool that may wait in memory, however few slots there are.
+const MIN_SEATS: usize = 64;
 
 /// What a hard lane knows about its attempts.
 #[derive(Debug, Default)]
@@ -52,7 +54,9 @@ pub(super) fn limit_of(pool: Pool, limits: &LaneLimits) -> PoolLimit {
         Pool::Untried | Pool::Troubled => half(limits.concurrency),
         _ => limits.concurrency,
     };
-    PoolLimit { in_flight, ..limit }
+    // Some wait in memory for the few slots: a pool whose room is that small would be crowded, and not, at every turn.
+    let jobs = limit.jobs.max(limits.max_jobs.div_ceil(8).min(MIN_SEATS));
+    PoolLimit { in_flight, jobs, ..limit }
 }
 
 /// Attempts that hold slots which others wait for.
@@ -90,7 +94,8 @@ impl<T> Scheduler<T> {
         let starts = tenants.iter().sum::<u32>().saturating_mul(self.limits.tenant_batch);
         let waiting = starts.min(self.queued as u32);
         let (largest, at) = self.hard.crowd;
-        if waiting >= largest || now.since(at) >= CROWD_KEPT {
+        // A clock that went back would keep it for as long as it went.
+        if waiting >= largest || at > now || now.since(at) >= CROWD_KEPT {
             self.hard.crowd = (waiting, now);
         }
     }

@@ -68,6 +68,11 @@ impl ResponseHistory {
         self.has_failed = true;
     }
 
+    /// An attempt failed, and held its slot for no longer than one that is accepted may.
+    pub fn refused(&mut self) {
+        self.has_failed = true;
+    }
+
     /// An attempt ended in a way that is not its fault, and showed that it cannot take more.
     pub fn burdened(&mut self) {
         self.is_troubled = true;
@@ -124,5 +129,8 @@ mod tests {
         target.burdened();
         assert_eq!(target.pool(), Pool::Troubled);
         assert!(!target.has_failed(), "it answered, however late");
+        target.succeeded(Duration::from_millis(5));
+        target.refused();
+        assert!(target.has_failed() && target.pool() != Pool::Troubled, "it took no time");
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use gancho_domain::{Breaker, Gcra, Pace, Rate, Time, breaker::Gate, pace::Load};
 
 use super::{
-    Pool, SlotPolicy,
+    Pool, SlotPolicy, hard_limit,
     history::ResponseHistory,
     removable_queue::QueuePosition,
     sharing::own_part,
@@ -237,7 +237,9 @@ impl<T> TargetLine<T> {
         match outcome {
             Outcome::Tried { at_fault, load, latency } => {
                 self.pace.note(load);
-                if at_fault {
+                if at_fault && self.policy.is_hard() && latency < hard_limit::MIN_PATIENCE {
+                    self.history.refused();
+                } else if at_fault {
                     self.history.failed();
                 } else if load == Load::Heavy && !self.policy.is_hard() {
                     self.history.burdened();

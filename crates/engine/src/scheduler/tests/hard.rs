@@ -2,6 +2,9 @@
 
 use super::*;
 
+const LATE_FAULT: Outcome =
+    Outcome::Tried { at_fault: true, load: Load::Heavy, latency: Duration::from_secs(1) };
+
 fn hard(concurrency: u32) -> LaneLimits {
     LaneLimits { policy: SlotPolicy::Hard, remembered: 10_000, ..limits(concurrency) }
 }
@@ -34,7 +37,7 @@ fn however_many_are_in_trouble_half_of_the_slots_is_left() {
         // Each fails once, and is tried again.
         for _ in 0..2 * count {
             for slot in take_all(&mut queue, now) {
-                queue.finished(slot, FAULT, now);
+                queue.finished(slot, LATE_FAULT, now);
             }
             now = now + Duration::from_secs(1);
             queue.check(now);
@@ -50,6 +53,33 @@ fn however_many_are_in_trouble_half_of_the_slots_is_left() {
         assert!(more.iter().all(|slot| tenant_of(slot) == 1));
         assert_eq!((out.len() + more.len()) as u32, concurrency, "no slot is left idle");
     }
+}
+
+/// As when one of many recipients does not exist: the server says so at once.
+#[test]
+fn one_that_fails_at_once_keeps_its_slots() {
+    let mut queue = lane(6, &[1]);
+    for tenant in 2..300 {
+        fill(&mut queue, key(tenant, 1), 1);
+    }
+    let mut now = NOW + Duration::from_secs(20);
+    let hanging = take_all(&mut queue, NOW);
+    assert_eq!(hanging.len(), 3);
+    for _ in 0..5 {
+        fill(&mut queue, key(1, 1), 1);
+        let out = take_all(&mut queue, now);
+        assert_eq!(out.iter().map(tenant_of).collect::<Vec<_>>(), [1]);
+        now = now + QUICK;
+        for slot in out {
+            queue.finished(slot, FAULT, now);
+        }
+    }
+    fill(&mut queue, key(1, 1), 1);
+    for slot in take_all(&mut queue, now) {
+        queue.finished(slot, LATE_FAULT, now);
+    }
+    fill(&mut queue, key(1, 1), 1);
+    assert!(take_all(&mut queue, now).is_empty(), "it may hang next");
 }
 
 #[test]
