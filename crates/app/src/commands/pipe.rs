@@ -14,8 +14,9 @@ use std::{
 use anyhow::{Context, ensure};
 use bytes::Bytes;
 use clap::Args;
-use gancho_domain::{EventType, Tenant, TenantScope};
+use gancho_domain::{EventId, EventType, Tenant, TenantScope};
 use gancho_outbound::{EndpointDraft, NewEvent};
+use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     sync::Semaphore,
@@ -32,8 +33,8 @@ use crate::{
 
 /// Send each line of standard input (JSON) as a signed webhook to one URL.
 ///
-/// Prints the id of each event once it is stored and fsynced; from then on it is delivered, even after a
-/// restart. Lines that are not valid are reported and skipped, and the exit code is then not 0.
+/// Prints the number of each line and the id of its event once it is stored and fsynced; from then on it is
+/// delivered, even after a restart. Lines that are not valid are reported and skipped, and the exit code is then not 0.
 #[derive(Debug, Args)]
 pub struct Pipe {
     /// URL to send to.
@@ -60,6 +61,9 @@ pub struct Pipe {
     /// Maximum number of lines that are stored at the same time.
     #[arg(long, default_value_t = 256)]
     in_flight: usize,
+    /// Print a line of JSON for each line: `{"line": 1, "id": "evt_…"}`, or `{"line": 2, "error": "…"}` for one that is skipped.
+    #[arg(long)]
+    json: bool,
 }
 
 impl Pipe {
@@ -79,7 +83,7 @@ impl Pipe {
         let tenant = Arc::new(gateway.tenants.get_or_create("pipe", "standard").await?);
         self.aim(&gateway, &tenant).await?;
 
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(Counts { as_json: self.json, ..Counts::default() });
         let work = async {
             self.feed(&gateway, &tenant, &counts).await?;
             if self.drain { drained(&gateway).await } else { Ok(()) }
@@ -167,6 +171,7 @@ impl Pipe {
 /// Counters of the lines that are not blank.
 #[derive(Default)]
 struct Counts {
+    as_json: bool,
     read: AtomicU64,
     refused: AtomicU64,
 }
@@ -174,7 +179,19 @@ struct Counts {
 impl Counts {
     fn refuse(&self, number: u64, why: impl Display) {
         self.refused.fetch_add(1, Ordering::Relaxed);
-        anstream::eprintln!("line {number} skipped: {why}");
+        if self.as_json {
+            print(&json!({ "line": number, "error": why.to_string() }).to_string());
+        } else {
+            anstream::eprintln!("line {number} skipped: {why}");
+        }
+    }
+
+    fn accept(&self, number: u64, id: EventId) {
+        if self.as_json {
+            print(&json!({ "line": number, "id": id.to_string() }).to_string());
+        } else {
+            print(&format!("{number} {id}"));
+        }
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -183,6 +200,11 @@ impl Counts {
         ensure!(refused == 0, "{refused} of {read} lines were skipped");
         Ok(())
     }
+}
+
+/// Writes a line at once, so that lines of several tasks do not mix. A closed output does not change what is published.
+fn print(line: &str) {
+    let _ = std::io::stdout().write_all(format!("{line}\n").as_bytes());
 }
 
 async fn publish(
@@ -204,12 +226,9 @@ async fn publish(
         trace: None,
         intake_id: None,
     };
-    // One write per line, so that lines of several tasks do not mix.
     let scope = TenantScope::internal(tenant.id);
     match gateway.publisher.publish(scope, tenant, event).await {
-        Ok(published) => {
-            let _ = std::io::stdout().write_all(format!("{number} {}\n", published.id).as_bytes());
-        }
+        Ok(published) => counts.accept(number, published.id),
         Err(error) => counts.refuse(number, error),
     }
 }

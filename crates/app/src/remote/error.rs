@@ -147,6 +147,22 @@ impl RemoteError {
     }
 }
 
+/// The commands that list what was not found, by what the server calls it.
+const LISTS: [(&str, &str); 12] = [
+    ("tenant", "tenants list"),
+    ("API key", "api-keys list"),
+    ("webhook", "endpoints list"),
+    ("event", "events list"),
+    ("event type", "event-types list"),
+    ("delivery", "deliveries list"),
+    ("dead letter", "dlq list"),
+    ("replay", "replays list"),
+    ("source", "sources list"),
+    ("e-mail", "emails list"),
+    ("user", "users list"),
+    ("cell", "cells list"),
+];
+
 impl ApiError {
     /// Whether the server has no room for the request now.
     pub fn is_busy(&self) -> bool {
@@ -174,6 +190,11 @@ impl ApiError {
                     .into()
             }
             "unknown_tenant" => "`gancho tenants list` lists the tenants".into(),
+            "not_found" => {
+                let what = self.detail.strip_prefix("no ")?.split(" with this").next()?;
+                let (_, command) = LISTS.iter().find(|(noun, _)| *noun == what)?;
+                format!("`gancho {command}` lists those that exist")
+            }
             "wrong_host" => format!(
                 "add the host of {} to `allowed_hosts` in the server's settings",
                 self.server

@@ -205,3 +205,34 @@ fn alerts_and_nodes_as_they_are_shown() {
     );
     assert!(nodes.out.contains("(answered)"), "{}", nodes.out);
 }
+
+/// Each hint names a command that exists.
+#[test]
+fn what_is_not_found_is_looked_for_in_the_list_that_the_hint_names() {
+    let at = Operator::start();
+    at.served.tenant("acme");
+    let acme = ["--tenant", "acme"];
+    for (arguments, acts_for_a_tenant) in [
+        (&["tenants", "show", "nobody"][..], false),
+        (&["sources", "show", "nobody"], false),
+        (&["cells", "remove", "nobody"], false),
+        (&["endpoints", "show", "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV"], true),
+        (&["events", "show", "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV"], true),
+        (&["deliveries", "show", "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV"], true),
+        (&["replays", "show", "rpl_01ARZ3NDEKTSV4RRFFQ69G5FAV"], true),
+    ] {
+        let mut arguments = arguments.to_vec();
+        arguments.extend(acme.iter().copied().filter(|_| acts_for_a_tenant));
+        let ran = at.run(&arguments);
+        if ran.err.contains("this gateway uses SQLite") {
+            continue;
+        }
+        let hint = ran.err.lines().find_map(|line| line.strip_prefix("hint: `gancho "));
+        let hint = hint.unwrap_or_else(|| panic!("{arguments:?}: {}", ran.err));
+        let (command, _) = hint.split_once('`').unwrap();
+        let mut listing: Vec<&str> = command.split(' ').collect();
+        assert_eq!(listing[0], arguments[0], "{hint}");
+        listing.extend(acme.iter().copied().filter(|_| acts_for_a_tenant));
+        at.run(&listing).ok();
+    }
+}

@@ -31,8 +31,13 @@ fn script(steps: &[Step]) -> String {
     script
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// Ports that the system gives to nobody else: one from its own range may be that of a connection when it is needed.
+fn free_ports(count: usize) -> Vec<u16> {
+    let first = 10_000 + (std::process::id() % 1_000) as u16 * 20;
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let free: Vec<u16> = (first..30_100).filter(is_free).take(count).collect();
+    assert_eq!(free.len(), count, "no free ports from {first} on");
+    free
 }
 
 /// Runs a document in an empty directory, with free ports in place of those that it names.
@@ -41,7 +46,7 @@ fn run(name: &str, ports: &[u16]) {
     let document = fs::read_to_string(&path).unwrap();
     let steps = steps(&document);
     let mut script = script(&steps);
-    let free: Vec<(u16, u16)> = ports.iter().map(|port| (*port, free_port())).collect();
+    let free: Vec<(u16, u16)> = ports.iter().copied().zip(free_ports(ports.len())).collect();
     for (port, free) in &free {
         assert!(script.contains(&format!("127.0.0.1:{port}")), "{name} does not name {port}");
         for form in ["127.0.0.1:{}", "(\"127.0.0.1\", {})", "--port {} "] {

@@ -65,3 +65,21 @@ fn lines_that_are_all_sent_are_a_success() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(sent(&output, &seen).len(), 2);
 }
+
+#[test]
+fn as_json_each_line_says_what_came_of_it() {
+    let (output, seen) = pipe(b"{\"a\":1}\nnot json\n\n{\"c\":3}\n", &["--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let mut lines: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.sort_by_key(|line| line["line"].as_u64());
+    let numbers: Vec<_> = lines.iter().map(|line| line["line"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 4], "{printed}");
+    assert_eq!(lines[1]["error"], "not valid JSON");
+    for place in [0, 2] {
+        assert!(seen.body(lines[place]["id"].as_str().unwrap()).is_some(), "{printed}");
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("1 of 3 lines were skipped"), "{said}");
+}
