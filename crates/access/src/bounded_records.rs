@@ -1,5 +1,5 @@
 //! Records of a limited number, by address or a similar key. Unauthenticated callers choose the keys, so
-//! beyond the limit new keys share one record.
+//! beyond the limit new keys share one record, or have none.
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
@@ -20,25 +20,41 @@ impl<K: Copy + Eq + Hash, V> BoundedRecords<K, V> {
         Self { records: HashMap::new(), sweep_interval, swept_at: None }
     }
 
-    pub fn get_mut(&mut self, key: K) -> Option<&mut V> {
-        let slot = self.slot(key);
-        self.records.get_mut(&slot)
+    /// Returns the record of the key, not the one that keys share.
+    pub fn own_mut(&mut self, key: K) -> Option<&mut V> {
+        self.records.get_mut(&Some(key))
     }
 
     pub fn get_or_insert(
         &mut self,
         key: K,
         now: Instant,
-        mut is_needed: impl FnMut(&mut V) -> bool,
+        is_needed: impl FnMut(&mut V) -> bool,
         new: V,
     ) -> &mut V {
+        self.make_room(now, is_needed);
+        let slot = Some(key).filter(|_| self.has_room(key));
+        self.records.entry(slot).or_insert(new)
+    }
+
+    /// As [`Self::get_or_insert`]; `None` instead of the record that keys share.
+    pub fn own_or_insert(
+        &mut self,
+        key: K,
+        now: Instant,
+        is_needed: impl FnMut(&mut V) -> bool,
+        new: V,
+    ) -> Option<&mut V> {
+        self.make_room(now, is_needed);
+        self.has_room(key).then(|| self.records.entry(Some(key)).or_insert(new))
+    }
+
+    fn make_room(&mut self, now: Instant, mut is_needed: impl FnMut(&mut V) -> bool) {
         let is_swept = self.swept_at.is_some_and(|at| now.duration_since(at) < self.sweep_interval);
         if self.records.len() >= MAX_RECORDS && !is_swept {
             self.swept_at = Some(now);
             self.records.retain(|_, record| is_needed(record));
         }
-        let slot = self.slot(key);
-        self.records.entry(slot).or_insert(new)
     }
 
     pub fn len(&self) -> usize {
@@ -49,10 +65,8 @@ impl<K: Copy + Eq + Hash, V> BoundedRecords<K, V> {
         self.records.is_empty()
     }
 
-    fn slot(&self, key: K) -> Option<K> {
-        let own = Some(key);
-        let has_room = self.records.len() < MAX_RECORDS || self.records.contains_key(&own);
-        own.filter(|_| has_room)
+    fn has_room(&self, key: K) -> bool {
+        self.records.len() < MAX_RECORDS || self.records.contains_key(&Some(key))
     }
 }
 
@@ -79,15 +93,16 @@ mod tests {
         assert_eq!(count(&mut records, last), 1);
         // Only the record that is needed stays.
         assert_eq!(count(&mut records, 20_000), 1);
-        assert_eq!((records.len(), records.get_mut(5)), (2, Some(&mut 2)));
+        assert_eq!((records.len(), records.own_mut(5)), (2, Some(&mut 2)));
         for key in 0..2 * MAX_RECORDS as u32 {
             count(&mut records, key);
         }
         assert_eq!(records.len(), MAX_RECORDS + 1);
         assert!(count(&mut records, 90_000) > 1_000, "it has no record of its own");
         assert_eq!(count(&mut records, 5), 4, "it has kept its record");
-        let shared = records.get_mut(90_000).copied();
-        assert_eq!(records.get_mut(90_001).copied(), shared);
+        assert_eq!(records.own_mut(90_000), None);
+        let other = records.own_or_insert(90_001, Instant::now(), |_| true, 0);
+        assert_eq!(other, None, "it gets none of its own");
         tokio::time::advance(INTERVAL).await;
         assert_eq!(count(&mut records, 90_000), 1);
     }

@@ -6,8 +6,8 @@
 //! [`portal_revocations`] contains it. The result is a [`principal`] with [`rights`]. Every unknown, wrong,
 //! revoked or expired credential gives the same [`error`] and takes the same time. [`throttle`] slows down
 //! addresses that send many invalid credentials, except for credentials in its [`recent_set`]. [`users`] have
-//! a name, a [`password`] that is not among the [`common_passwords`], and a [`role`]; they and the operator
-//! have [`operator_sessions`] in the dashboard. [`tenant_cache`] caches tenants.
+//! a name, a [`password`] that is not among the [`common_passwords`] and is checked in `turns`, and a [`role`];
+//! they and the operator have [`operator_sessions`] in the dashboard. [`tenant_cache`] caches tenants.
 //!
 //! Only this crate creates a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
 
@@ -31,6 +31,7 @@ pub mod rights;
 pub mod role;
 pub mod tenant_cache;
 pub mod throttle;
+mod turns;
 pub mod users;
 
 pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};

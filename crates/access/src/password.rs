@@ -1,12 +1,10 @@
 //! Password hashes by Argon2id.
 //!
 //! Hashing takes memory and time on purpose, so it runs off the async threads, one at a time and with pauses:
-//! password guesses, from however many addresses, use at most a quarter of one core.
+//! password guesses, from however many addresses, use at most a quarter of one core. Those who wait take turns
+//! by network, so that a network with very many addresses does not keep others from logging in.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -15,13 +13,13 @@ use argon2::{
 use aws_lc_rs::rand;
 use gancho_vault::Secret;
 use thiserror::Error;
-use tokio::sync::{OnceCell, Semaphore, oneshot};
+use tokio::sync::{OnceCell, oneshot};
+
+use crate::turns::{Origin, Turns};
 
 /// The parameters that OWASP recommends: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
-/// Maximum concurrent hashes.
-const MAX_CONCURRENT: usize = 1;
 /// How long to pause after each hash, as a multiple of its duration.
 const REST: u32 = 3;
 /// Maximum wait for a turn.
@@ -39,27 +37,23 @@ pub enum PasswordError {
     Failed,
 }
 
+#[derive(Default)]
 pub struct Hasher {
-    turns: Arc<Semaphore>,
+    turns: Turns,
     /// Verified for users that do not exist, so that they cost the same.
     decoy: OnceCell<String>,
-}
-
-impl Default for Hasher {
-    fn default() -> Self {
-        Self { turns: Arc::new(Semaphore::new(MAX_CONCURRENT)), decoy: OnceCell::new() }
-    }
 }
 
 impl Hasher {
     /// Hashes a password with a new salt. The result names its parameters (PHC string format).
     pub async fn hash(&self, password: Secret) -> Result<String, PasswordError> {
-        self.run(move || hash(&password)).await?
+        self.run(None, move || hash(&password)).await?
     }
 
     /// Whether the password matches. Without a hash it does the same work and returns false.
     pub async fn verify(
         &self,
+        origin: Origin,
         password: Secret,
         hash: Option<String>,
     ) -> Result<bool, PasswordError> {
@@ -68,7 +62,7 @@ impl Hasher {
             Some(hash) => hash,
             None => self.decoy().await?,
         };
-        let is_right = self.run(move || verify(&password, &hash)).await?;
+        let is_right = self.run(origin, move || verify(&password, &hash)).await?;
         Ok(is_right && is_known)
     }
 
@@ -89,10 +83,11 @@ impl Hasher {
 
     async fn run<T: Send + 'static>(
         &self,
+        origin: Origin,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let turn = tokio::time::timeout(MAX_WAIT, self.turns.clone().acquire_owned()).await;
-        let turn = turn.map_err(|_| PasswordError::Busy)?.map_err(|_| PasswordError::Busy)?;
+        let turn = tokio::time::timeout(MAX_WAIT, self.turns.acquire(origin)).await;
+        let turn = turn.ok().flatten().ok_or(PasswordError::Busy)?;
         let (done, result) = oneshot::channel();
         // Runs to its end even if the caller has gone away.
         tokio::task::spawn_blocking(move || {
@@ -140,27 +135,29 @@ mod tests {
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         let again = hasher.hash(secret("correct horse battery")).await.unwrap();
         assert_ne!(hash, again, "each has its own salt");
-        let is_right = hasher.verify(secret("correct horse battery"), Some(hash.clone())).await;
+        let is_right =
+            hasher.verify(None, secret("correct horse battery"), Some(hash.clone())).await;
         assert_eq!(is_right, Ok(true));
         for wrong in ["", "correct horse batter", "Correct horse battery"] {
-            assert_eq!(hasher.verify(secret(wrong), Some(hash.clone())).await, Ok(false));
-            assert_eq!(hasher.verify(secret(wrong), None).await, Ok(false));
+            assert_eq!(hasher.verify(None, secret(wrong), Some(hash.clone())).await, Ok(false));
+            assert_eq!(hasher.verify(None, secret(wrong), None).await, Ok(false));
         }
-        assert_eq!(hasher.verify(secret(""), Some("not a hash".to_owned())).await, Ok(false));
+        let malformed = Some("not a hash".to_owned());
+        assert_eq!(hasher.verify(None, secret(""), malformed).await, Ok(false));
     }
 
     #[tokio::test]
     async fn after_each_there_is_a_rest_that_its_caller_does_not_wait_for() {
         let hasher = Hasher::default();
         hasher.hash(secret("correct horse battery")).await.unwrap();
-        assert_eq!(hasher.turns.available_permits(), 0, "it rests");
+        assert!(hasher.turns.is_taken(), "it rests");
         hasher.hash(secret("correct horse battery")).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_crowd_is_refused_rather_than_let_in() {
         let hasher = Hasher::default();
-        let held = hasher.turns.clone().acquire_many_owned(MAX_CONCURRENT as u32).await.unwrap();
+        let held = hasher.turns.acquire(None).await.unwrap();
         assert_eq!(hasher.hash(secret("correct horse battery")).await, Err(PasswordError::Busy));
         drop(held);
     }

@@ -5,10 +5,12 @@
 //! address before does not wait, so that guessing locks nobody out.
 //!
 //! Guesses are counted by address, and guesses of passwords also by account, because they may come from many
-//! addresses: a [`ThrottleKey`] is either.
+//! addresses: a [`ThrottleKey`] is either. When there are too many addresses to count each, new ones of IPv6
+//! are counted by their site, and others not at all: nobody is refused because of unrelated addresses.
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -53,6 +55,16 @@ impl ThrottleKey {
     }
 }
 
+impl ThrottleKey {
+    /// Returns the site of an IPv6 address.
+    fn site(self) -> Option<IpAddr> {
+        match self {
+            Self::Address(address) => Some(address.site()).filter(IpAddr::is_ipv6),
+            Self::Account(_) => None,
+        }
+    }
+}
+
 impl From<AddressBlock> for ThrottleKey {
     fn from(address: AddressBlock) -> Self {
         Self::Address(address)
@@ -78,6 +90,8 @@ pub struct Throttle {
 
 struct FailureRecords {
     by_key: BoundedRecords<ThrottleKey, FailureRecord>,
+    /// The records of sites, for addresses without one of their own.
+    by_site: BoundedRecords<IpAddr, FailureRecord>,
     /// Failures that were not logged yet, and since when.
     unreported: u64,
     unreported_since: Option<Instant>,
@@ -88,6 +102,7 @@ impl Default for FailureRecords {
     fn default() -> Self {
         Self {
             by_key: BoundedRecords::new(HALF_LIFE / 4),
+            by_site: BoundedRecords::new(HALF_LIFE / 4),
             unreported: 0,
             unreported_since: None,
             reported_at: None,
@@ -133,7 +148,7 @@ impl Throttle {
         let now = Instant::now();
         let mut records = self.records.lock();
         records.report(now, key);
-        let Some(record) = records.by_key.get_mut(key) else { return CheckTime::Now };
+        let Some(record) = records.find(key) else { return CheckTime::Now };
         record.decay(now);
         if record.failures < FREE_FAILURES || self.seen.contains(&(key, token)) {
             return CheckTime::Now;
@@ -158,10 +173,13 @@ impl Throttle {
         let (key, now) = (key.into(), Instant::now());
         let mut records = self.records.lock();
         records.fail(key, now);
-        records.unreported += 1;
-        records.unreported_since.get_or_insert(now);
-        records.report(now, key);
-        self.count.store(records.by_key.len(), Ordering::Relaxed);
+        records.note(now, key);
+        self.count.store(records.by_key.len() + records.by_site.len(), Ordering::Relaxed);
+    }
+
+    /// Reports an invalid credential that is not a guess, without an effect on later ones.
+    pub fn report(&self, key: impl Into<ThrottleKey>) {
+        self.records.lock().note(Instant::now(), key.into());
     }
 }
 
@@ -171,11 +189,27 @@ impl FailureRecords {
             record.decay(now);
             record.failures > 1
         };
-        let new = FailureRecord { failures: 0, last: now, next_check_at: now };
-        let record = self.by_key.get_or_insert(key, now, is_needed, new);
+        let new = || FailureRecord { failures: 0, last: now, next_check_at: now };
+        let own = self.by_key.own_or_insert(key, now, is_needed, new());
+        let record = own.or_else(|| {
+            key.site().and_then(|site| self.by_site.own_or_insert(site, now, is_needed, new()))
+        });
+        let Some(record) = record else { return };
         record.decay(now);
         record.failures = record.failures.saturating_add(1);
         record.last = now;
+    }
+
+    /// Returns the record of the address or the account, or of the address's site.
+    fn find(&mut self, key: ThrottleKey) -> Option<&mut FailureRecord> {
+        let own = self.by_key.own_mut(key);
+        own.or_else(|| key.site().and_then(|site| self.by_site.own_mut(site)))
+    }
+
+    fn note(&mut self, now: Instant, key: ThrottleKey) {
+        self.unreported += 1;
+        self.unreported_since.get_or_insert(now);
+        self.report(now, key);
     }
 
     /// Logs the failures once a minute, or at once if they look like an attack.
@@ -210,7 +244,7 @@ impl FailureRecord {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     use super::*;
 
@@ -238,7 +272,7 @@ mod tests {
             assert!(guess(&throttle, block(1), "wrong").await);
         }
         assert!(began.elapsed() > Duration::from_secs(80), "{:?}", began.elapsed());
-        let failures = throttle.records.lock().by_key.get_mut(block(1)).unwrap().failures;
+        let failures = throttle.records.lock().by_key.own_mut(block(1)).unwrap().failures;
         assert_eq!(failures, 110);
         // Other addresses are not slowed down.
         let began = Instant::now();
@@ -294,15 +328,28 @@ mod tests {
         }
     }
 
-    #[test]
-    fn very_many_addresses_are_counted_together() {
+    /// The /64 of this number, in a /48 of its own number.
+    fn block_of_site(site: u16, number: u16) -> ThrottleKey {
+        let address = Ipv6Addr::new(0x2001, 0xdb8, site, number, 0, 0, 0, 1);
+        AddressBlock::from(IpAddr::V6(address)).into()
+    }
+
+    /// Failures from very many addresses of one site refuse nobody elsewhere, and are not free for the site.
+    #[tokio::test(start_paused = true)]
+    async fn very_many_addresses_are_counted_by_site_and_delay_nobody_else() {
         let throttle = Throttle::default();
-        for number in 0..40_000 {
-            (0..3).for_each(|_| throttle.fail(block(number + 1)));
+        for number in 0..60_000 {
+            (0..3).for_each(|_| throttle.fail(block_of_site(1, number)));
         }
-        let failures =
-            |number| throttle.records.lock().by_key.get_mut(block(number)).unwrap().failures;
-        assert_eq!(failures(1), 3);
-        assert!(failures(50_000) > FREE_FAILURES);
+        for other in [block(50_000), block_of_site(2, 1)] {
+            for _ in 0..100 {
+                assert!(matches!(throttle.turn(other, "new"), CheckTime::Now));
+            }
+        }
+        let of_site = (0..100).map(|_| throttle.turn(block_of_site(1, 60_001), "guess"));
+        assert!(of_site.into_iter().any(|turn| !matches!(turn, CheckTime::Now)));
+        let mut records = throttle.records.lock();
+        assert_eq!(records.find(block_of_site(1, 1)).unwrap().failures, 3, "it has its own");
+        assert!(records.find(block_of_site(1, 60_002)).unwrap().failures > FREE_FAILURES);
     }
 }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use aws_lc_rs::rand;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Clock, Time};
+use gancho_domain::{AddressBlock, Clock, Time};
 use gancho_store::{
     CachePolicy, Collection, Document, Precondition, ReadCache, Result, Store, StoreError,
 };
@@ -175,7 +175,7 @@ impl Users {
         new: Secret,
     ) -> Result<User, UserError> {
         let user = self.get(name).await?.ok_or(UserError::NotFound)?;
-        if !self.hasher.verify(current, Some(user.hash)).await? {
+        if !self.hasher.verify(None, current, Some(user.hash)).await? {
             return Err(UserError::WrongPassword);
         }
         let change = UserChange { role: None, password: Some(new) };
@@ -190,16 +190,20 @@ impl Users {
         if was_there { Ok(()) } else { Err(UserError::NotFound) }
     }
 
-    /// Checks a password. An unknown user costs the same work as a known one.
+    /// Checks a password. An unknown user costs the same work as a known one. Logins take turns by the network
+    /// that they come `from`.
     pub async fn log_in(
         &self,
+        from: Option<AddressBlock>,
         name: &str,
         password: Secret,
     ) -> Result<Option<(User, Operator)>, UserError> {
         self.hasher.warm_up().await?;
         let user = self.get(name).await?;
         let hash = user.as_ref().map(|user| user.hash.clone());
-        let is_right = password.len() <= MAX_LENGTH && self.hasher.verify(password, hash).await?;
+        let origin = from.map(AddressBlock::site);
+        let is_right =
+            password.len() <= MAX_LENGTH && self.hasher.verify(origin, password, hash).await?;
         let user = user.filter(|_| is_right);
         Ok(user.map(|user| {
             let operator = Operator::of_user(&user);

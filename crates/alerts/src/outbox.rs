@@ -17,6 +17,7 @@ use crate::{Change, Channel, Message, Rule};
 /// Maximum attempts to send a message. With the doubling delay between them they take about an hour.
 const MAX_ATTEMPTS: u32 = 10;
 const FIRST_DELAY: Duration = Duration::from_secs(5);
+/// Maximum messages of a channel. Beyond it the oldest is dropped.
 const MAX_UNSENT: usize = 100;
 /// The number of messages for which the last message about each alert is remembered. More messages than are
 /// created while one is retried.
@@ -27,6 +28,7 @@ pub fn retry_delay(attempts: u32) -> Option<Duration> {
     (attempts < MAX_ATTEMPTS).then(|| FIRST_DELAY * 2_u32.pow(attempts.saturating_sub(1)))
 }
 
+#[derive(Clone)]
 pub(crate) struct QueuedMessage {
     pub channel: Arc<dyn Channel>,
     message: Arc<Message>,
@@ -34,6 +36,8 @@ pub(crate) struct QueuedMessage {
     number: u64,
     pub attempts: u32,
     due: Instant,
+    /// Whether it is being sent. It stays in the outbox meanwhile, so that it is stored.
+    is_in_flight: bool,
 }
 
 /// A message in its stored form, with the names of the channels that have not accepted it.
@@ -64,18 +68,62 @@ impl Outbox {
         let (message, due, number) = (Arc::new(message), Instant::now(), self.count);
         self.latest.extend(message.changes.iter().map(|change| (key(change), number)));
         for channel in channels {
-            if self.unsent.len() >= MAX_UNSENT {
-                self.unsent.pop_front();
-            }
+            self.limit(&**channel);
             let (channel, message) = (channel.clone(), message.clone());
-            self.unsent.push_back(QueuedMessage { channel, message, number, attempts: 0, due });
+            let queued =
+                QueuedMessage { channel, message, number, attempts: 0, due, is_in_flight: false };
+            self.unsent.push_back(queued);
         }
     }
 
-    pub fn take_due(&mut self, now: Instant) -> VecDeque<QueuedMessage> {
-        let (due, later) = self.unsent.drain(..).partition(|unsent| unsent.due <= now);
-        self.unsent = later;
-        due
+    /// Makes room for a message of this channel.
+    fn limit(&mut self, channel: &dyn Channel) {
+        let is_of = |unsent: &&QueuedMessage| unsent.channel.name() == channel.name();
+        if self.unsent.iter().filter(is_of).count() < MAX_UNSENT {
+            return;
+        }
+        let oldest = self.unsent.iter().position(|unsent| is_of(&unsent) && !unsent.is_in_flight);
+        if let Some(place) = oldest {
+            self.unsent.remove(place);
+        }
+    }
+
+    /// Returns the messages of a channel that are due. Each is then passed to [`Outbox::start`].
+    pub fn due(&self, channel: &dyn Channel, now: Instant) -> Vec<QueuedMessage> {
+        let is_due = |unsent: &&QueuedMessage| {
+            unsent.channel.name() == channel.name() && !unsent.is_in_flight && unsent.due <= now
+        };
+        self.unsent.iter().filter(is_due).cloned().collect()
+    }
+
+    /// Marks a message as being sent, and returns the part of it that is up to date. `None` if there is none, or if
+    /// the message was removed. Every message that is returned is then removed or put back.
+    pub fn start(&mut self, unsent: &QueuedMessage) -> Option<Message> {
+        let place = self.place(unsent)?;
+        if self.unsent[place].is_in_flight {
+            return None;
+        }
+        let current = self.current(&self.unsent[place]);
+        if current.is_some() {
+            self.unsent[place].is_in_flight = true;
+        } else {
+            self.remove(unsent);
+        }
+        current
+    }
+
+    /// Removes a message that was sent, is outdated, or is given up.
+    pub fn remove(&mut self, unsent: &QueuedMessage) {
+        if let Some(place) = self.place(unsent) {
+            self.unsent.remove(place);
+            self.is_changed = true;
+        }
+    }
+
+    fn place(&self, unsent: &QueuedMessage) -> Option<usize> {
+        self.unsent.iter().position(|one| {
+            one.number == unsent.number && one.channel.name() == unsent.channel.name()
+        })
     }
 
     /// Returns the part of the message that no later one supersedes; `None` if all of it is outdated.
@@ -89,14 +137,20 @@ impl Outbox {
         (!changes.is_empty()).then_some(Message { id, at, changes })
     }
 
-    /// Queues a message again after a failed attempt. Returns whether it is retried.
-    pub fn put_back(&mut self, mut unsent: QueuedMessage, now: Instant) -> bool {
-        let Some(delay) = retry_delay(unsent.attempts) else {
-            self.is_changed = true;
+    /// Keeps a message for another attempt after one that failed. Returns whether it is retried.
+    pub fn put_back(&mut self, unsent: &QueuedMessage, now: Instant) -> bool {
+        let attempts = unsent.attempts + 1;
+        let Some(delay) = retry_delay(attempts) else {
+            self.remove(unsent);
             return false;
         };
-        unsent.due = now + delay;
-        self.unsent.push_back(unsent);
+        // Another node sends it if it was removed.
+        let Some(mut queued) = self.place(unsent).and_then(|place| self.unsent.remove(place))
+        else {
+            return false;
+        };
+        (queued.attempts, queued.due, queued.is_in_flight) = (attempts, now + delay, false);
+        self.unsent.push_back(queued);
         true
     }
 
@@ -185,25 +239,27 @@ mod tests {
             let changes = book.step(holding, Duration::ZERO, at);
             outbox.push(&channels, Message { id: MessageId::from_bits(1), at, changes });
         };
-        let lines = |outbox: &Outbox, unsent: &VecDeque<QueuedMessage>| -> Vec<Option<String>> {
+        let lines = |outbox: &Outbox, unsent: &[QueuedMessage]| -> Vec<Option<String>> {
             unsent.iter().map(|one| outbox.current(one).map(|message| message.text())).collect()
         };
         step(&mut outbox, 1, vec![holds("n1"), holds("n2")]);
         let now = Instant::now();
-        let mut failed = outbox.take_due(now).pop_front().unwrap();
-        failed.attempts = 1;
-        assert!(outbox.put_back(failed, now));
+        let failed = outbox.due(&Nowhere, now).remove(0);
+        assert!(outbox.start(&failed).is_some() && outbox.due(&Nowhere, now).is_empty());
+        assert_eq!(outbox.stored().len(), 1, "also while it is being sent");
+        assert!(outbox.put_back(&failed, now));
         step(&mut outbox, 2, vec![holds("n2")]);
         // The later message is sent at once, the earlier one is due in five seconds.
-        let later = outbox.take_due(Instant::now());
+        let later = outbox.due(&Nowhere, Instant::now());
         let resolved = "[resolved] Events, webhooks or e-mails are being refused: n1, it began at 1970-01-01T00:00:01.000Z\n";
         assert_eq!(lines(&outbox, &later), [Some(resolved.to_owned())]);
-        let earlier = outbox.take_due(now + Duration::from_secs(5));
+        outbox.remove(&later[0]);
+        let earlier = outbox.due(&Nowhere, now + Duration::from_secs(5));
         let fired = "[critical] Events, webhooks or e-mails are being refused: 3 were refused\n";
         assert_eq!(lines(&outbox, &earlier), [Some(fired.to_owned())], "of n2 only");
         assert_eq!(outbox.current(&earlier[0]).unwrap().changes.len(), 1);
         // Now also about n2.
         step(&mut outbox, 3, vec![]);
-        assert_eq!(outbox.current(&earlier[0]), None);
+        assert_eq!(outbox.start(&earlier[0]), None);
     }
 }

@@ -1,13 +1,23 @@
-//! Evaluates the rules regularly, on one node of the fleet, and sends what changes.
+//! Evaluates the rules regularly, on one node of the fleet, and sends what changes. Evaluation waits for no channel,
+//! and channels do not wait for each other.
+
+mod sending;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use futures_util::future::{join, join_all};
 use gancho_domain::{Clock, IdMaker, Time};
 use gancho_store::{Result, Store, StoreError};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
+use self::sending::note_unstored;
 use crate::{
     Alert, AlertBook, Change, Channel, Condition, FactSource, HistoryEntry, Message, NewSilence,
     Rule, Silence, SilenceId, Thresholds,
@@ -38,6 +48,10 @@ pub struct AlertService {
     lease: tokio::sync::Mutex<Lease>,
     memory: Mutex<EvaluationState>,
     outbox: Mutex<Outbox>,
+    /// Rung when a message was sent or given up, so that the stored ones are outdated.
+    outbox_changed: Notify,
+    /// Held while unsent messages are stored, so that no older state overwrites a newer one.
+    storing: tokio::sync::Mutex<()>,
     seen_reports: tokio::sync::Mutex<SeenReports>,
 }
 
@@ -85,26 +99,36 @@ impl AlertService {
             lease: tokio::sync::Mutex::default(),
             memory: Mutex::default(),
             outbox: Mutex::default(),
+            outbox_changed: Notify::new(),
+            storing: tokio::sync::Mutex::default(),
             seen_reports: tokio::sync::Mutex::default(),
         }
     }
 
-    /// Evaluates until stopped.
+    /// Evaluates and sends until stopped.
     pub async fn run(&self, stop: CancellationToken) {
         self.refresh_channels().await;
-        let mut next = Instant::now();
-        let tick = TICK.min(self.setup.interval);
-        while tokio::time::timeout(tick, stop.cancelled()).await.is_err() {
-            if Instant::now() >= next {
-                next = Instant::now() + self.setup.interval;
-                self.evaluate_once().await;
-            }
-            self.send_due().await;
-        }
+        let sending = self.setup.channels.iter().map(|channel| self.send_until(&**channel, &stop));
+        let sending = join(join_all(sending), self.store_until(&stop));
+        join(self.evaluate_until(&stop), sending).await;
         self.end_own().await;
         let AlertSetup { store, node, .. } = &self.setup;
         records::forget_report(&**store, node).await;
         self.lease.lock().await.release(&**store).await;
+    }
+
+    async fn evaluate_until(&self, stop: &CancellationToken) {
+        // The first evaluation comes a little after the start.
+        let mut wait = self.tick();
+        while timeout(wait, stop.cancelled()).await.is_err() {
+            let next = Instant::now() + self.setup.interval;
+            self.evaluate_once().await;
+            wait = next.saturating_duration_since(Instant::now());
+        }
+    }
+
+    fn tick(&self) -> Duration {
+        TICK.min(self.setup.interval)
     }
 
     /// Evaluates the rules if it is this node's turn, and returns what changed.
@@ -237,30 +261,15 @@ impl AlertService {
         note_unstored(stored.await);
     }
 
-    /// Stores unsent messages, so that another node can send them.
-    async fn store_unsent(&self) -> Result<()> {
-        if !self.memory.lock().is_holder {
-            return Ok(());
-        }
-        let unsent = {
-            let mut outbox = self.outbox.lock();
-            if !std::mem::take(&mut outbox.is_changed) {
-                return Ok(());
-            }
-            outbox.stored()
-        };
-        let stored = records::write_unsent(&*self.setup.store, &unsent).await;
-        if stored.is_err() {
-            self.outbox.lock().is_changed = true;
-        }
-        stored
-    }
-
     async fn write_history(&self) -> Result<()> {
         let mut unwritten = std::mem::take(&mut self.memory.lock().unwritten);
         while let Some((at, marked)) = unwritten.front() {
             match records::append_history(&*self.setup.store, marked, *at).await {
-                Err(error @ (StoreError::Full(_) | StoreError::Unavailable(_))) => {
+                Err(
+                    error @ (StoreError::Full(_)
+                    | StoreError::Unavailable(_)
+                    | StoreError::TimedOut(_)),
+                ) => {
                     self.memory.lock().unwritten = unwritten;
                     return Err(error);
                 }
@@ -270,34 +279,6 @@ impl AlertService {
             unwritten.pop_front();
         }
         Ok(())
-    }
-
-    /// Sends what is due. A message that fails is retried later and delays no other.
-    pub async fn send_due(&self) {
-        let now = Instant::now();
-        let due = self.outbox.lock().take_due(now);
-        for mut unsent in due {
-            let channel = unsent.channel.clone();
-            let Some(message) = self.outbox.lock().current(&unsent) else {
-                self.outbox.lock().is_changed = true;
-                continue;
-            };
-            match channel.send(&message).await {
-                Ok(()) => {
-                    self.outbox.lock().is_changed = true;
-                    let count = message.changes.len();
-                    tracing::info!(channel = channel.name(), count, "alert sent");
-                }
-                Err(error) => {
-                    unsent.attempts += 1;
-                    let attempt = unsent.attempts;
-                    let is_last = !self.outbox.lock().put_back(unsent, now);
-                    let channel = channel.name();
-                    tracing::warn!(channel, error, attempt, is_last, "could not send an alert");
-                }
-            }
-        }
-        note_unstored(self.store_unsent().await);
     }
 
     /// Lets the channels read what they need to send, while the store responds.
@@ -360,14 +341,6 @@ impl AlertService {
             outcomes.push((channel.name(), channel.send(&message).await));
         }
         outcomes
-    }
-}
-
-/// Logs that state could not be stored. A full or unavailable store has its own alert, so it is not logged here.
-fn note_unstored(stored: Result<()>) {
-    match stored {
-        Ok(()) | Err(StoreError::Full(_) | StoreError::Unavailable(_)) => {}
-        Err(error) => tracing::warn!(%error, "could not store alerts"),
     }
 }
 

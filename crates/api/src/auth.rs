@@ -1,7 +1,7 @@
 //! Authenticates HTTP requests: reads the credential and `X-Tenant` from the headers, calls
 //! [`gancho_access`], and turns its errors into problems.
 
-use gancho_access::{AccessError, KeyError, Needs, Principal, Role, ThrottleError};
+use gancho_access::{AccessError, KeyError, Needs, Principal, Role, ThrottleError, key_text};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{caller::Caller, codes, input::field::ResourceKind, problem::Problem, state::Api};
@@ -20,7 +20,11 @@ pub async fn authorize(
     Ok(principal.check(needs, Role::ReadOnly)?)
 }
 
-/// Authenticates the caller. Guesses are throttled and counted.
+/// Authenticates the caller. Guesses are throttled and counted. Meanwhile its connection can be closed to make
+/// room for others: nothing was done yet.
+///
+/// A well-formed API key has 256 random bits and cannot be guessed, so it is never throttled: however many
+/// strangers fail from the same network, a valid key is not refused.
 pub async fn identify(
     api: &Api,
     headers: &HeaderMap,
@@ -29,14 +33,25 @@ pub async fn identify(
     let token = token(headers)?;
     match caller {
         Some(caller) => {
-            api.throttle.admit(caller.address.block, token).await?;
+            let _identifying = caller.connection.read();
+            let address = caller.address.block;
+            let is_guessable = key_text::parse(token).is_none();
+            if is_guessable {
+                api.throttle.admit(address, token).await?;
+            }
             let principal = authenticate(api, token, headers).await.inspect_err(|problem| {
                 if *problem.code() == codes::INVALID_CREDENTIALS {
                     api.meter.login_failed();
-                    api.throttle.fail(caller.address.block);
+                    if is_guessable {
+                        api.throttle.fail(address);
+                    } else {
+                        api.throttle.report(address);
+                    }
                 }
             })?;
-            api.throttle.succeed(caller.address.block, token);
+            if is_guessable {
+                api.throttle.succeed(address, token);
+            }
             caller.connection.mark_authenticated();
             Ok(principal)
         }

@@ -5,14 +5,15 @@
 //! its body, so that the next one can be read: slow senders compete only with each other.
 //!
 //! A complete body keeps its bytes until it is answered and cannot be evicted. A new body is refused only if
-//! complete bodies fill the budget.
+//! complete bodies fill the budget. So that no partner fills it, its complete bodies are counted for it once
+//! they are verified, and it may hold its share of the budget.
 
 use std::{
     collections::HashMap,
     fmt::Display,
     hash::Hash,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -23,7 +24,9 @@ use hyper::body::Body;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::{client_address::ClientAddress, codes, input::content, problem::Problem};
+use crate::{
+    client_address::ClientAddress, codes, fair_shares::FairShares, input::content, problem::Problem,
+};
 
 /// Number of transfers compared to find the slowest.
 const SAMPLE: usize = 256;
@@ -38,6 +41,8 @@ pub struct BodyBudget {
     max_bytes: usize,
     used: AtomicUsize,
     transfers: Mutex<Transfers>,
+    /// The bytes of complete bodies whose owner is known.
+    shares: Mutex<FairShares<Box<str>>>,
 }
 
 #[derive(Default)]
@@ -87,26 +92,33 @@ impl From<EvictedError> for Problem {
 }
 
 /// The bytes of a complete body, until it is answered.
-pub struct HeldBytes<'a> {
-    budget: &'a BodyBudget,
+pub struct HeldBytes {
+    budget: Arc<BodyBudget>,
     bytes: usize,
+    /// Set once it is known.
+    owner: OnceLock<Box<str>>,
 }
 
 /// A body that is arriving.
-pub struct IncomingBody<'a> {
-    budget: &'a BodyBudget,
+pub struct IncomingBody {
+    budget: Arc<BodyBudget>,
     transfer: Arc<Transfer>,
 }
 
 impl BodyBudget {
-    pub fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, used: AtomicUsize::new(0), transfers: Mutex::default() }
+    pub fn new(max_bytes: usize) -> Arc<Self> {
+        Arc::new(Self {
+            max_bytes,
+            used: AtomicUsize::new(0),
+            transfers: Mutex::default(),
+            shares: Mutex::new(FairShares::new(max_bytes)),
+        })
     }
 
     /// Takes the bytes of a body that arrived in one piece, as nearly all do.
-    pub fn hold(&self, bytes: usize) -> Result<HeldBytes<'_>, BudgetFullError> {
+    pub fn hold(self: &Arc<Self>, bytes: usize) -> Result<HeldBytes, BudgetFullError> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let held = HeldBytes { budget: self, bytes };
+        let held = HeldBytes::new(self, bytes);
         if used > self.max_bytes && self.transfers.lock().free(used - self.max_bytes, self) {
             return Err(BudgetFullError);
         }
@@ -114,7 +126,11 @@ impl BodyBudget {
     }
 
     /// Begins a body that arrives in pieces, with its first bytes.
-    pub fn begin(&self, sender: Sender, bytes: usize) -> Result<IncomingBody<'_>, EvictedError> {
+    pub fn begin(
+        self: &Arc<Self>,
+        sender: Sender,
+        bytes: usize,
+    ) -> Result<IncomingBody, EvictedError> {
         let transfer = Arc::new(Transfer {
             sender,
             began: Instant::now(),
@@ -124,19 +140,40 @@ impl BodyBudget {
             place: AtomicUsize::new(0),
         });
         self.transfers.lock().add(transfer.clone());
-        let incoming = IncomingBody { budget: self, transfer };
+        let incoming = IncomingBody { budget: self.clone(), transfer };
         incoming.add(bytes)?;
         Ok(incoming)
     }
 }
 
-impl Drop for HeldBytes<'_> {
-    fn drop(&mut self) {
-        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+impl HeldBytes {
+    fn new(budget: &Arc<BodyBudget>, bytes: usize) -> Self {
+        Self { budget: budget.clone(), bytes, owner: OnceLock::new() }
+    }
+
+    /// Counts the bytes for their owner, who is verified. Returns whether it may hold them.
+    pub fn claim(&self, owner: &str) -> bool {
+        if self.owner.get().is_some() {
+            return true;
+        }
+        let may = self.budget.shares.lock().take(owner.into(), self.bytes);
+        if may {
+            let _ = self.owner.set(owner.into());
+        }
+        may
     }
 }
 
-impl<'a> IncomingBody<'a> {
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        if let Some(owner) = self.owner.get() {
+            self.budget.shares.lock().give_back(owner, self.bytes);
+        }
+    }
+}
+
+impl IncomingBody {
     /// Counts bytes that have arrived.
     pub fn add(&self, bytes: usize) -> Result<(), EvictedError> {
         let mut transfers = self.budget.transfers.lock();
@@ -150,7 +187,7 @@ impl<'a> IncomingBody<'a> {
         transfers.count(&self.transfer.sender, bytes);
         let used = self.budget.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if used > self.budget.max_bytes {
-            transfers.free(used - self.budget.max_bytes, self.budget);
+            transfers.free(used - self.budget.max_bytes, &self.budget);
         }
         if self.transfer.is_evicted.load(Ordering::Relaxed) { Err(EvictedError) } else { Ok(()) }
     }
@@ -161,7 +198,7 @@ impl<'a> IncomingBody<'a> {
         body: &mut B,
         max: usize,
         mut store: impl FnMut(&[u8]),
-    ) -> Result<HeldBytes<'a>, Problem>
+    ) -> Result<HeldBytes, Problem>
     where
         B: Body<Data = Bytes> + Unpin,
         B::Error: Display,
@@ -192,16 +229,16 @@ impl<'a> IncomingBody<'a> {
     }
 
     /// Completes the body, which can no longer be evicted.
-    pub fn finish(self) -> Result<HeldBytes<'a>, EvictedError> {
+    pub fn finish(self) -> Result<HeldBytes, EvictedError> {
         let mut transfers = self.budget.transfers.lock();
         // Removed here, so it is not given back when `self` is dropped.
         let bytes = transfers.remove(&self.transfer).ok_or(EvictedError)?;
         drop(transfers);
-        Ok(HeldBytes { budget: self.budget, bytes })
+        Ok(HeldBytes::new(&self.budget, bytes))
     }
 }
 
-impl Drop for IncomingBody<'_> {
+impl Drop for IncomingBody {
     fn drop(&mut self) {
         if let Some(bytes) = self.budget.transfers.lock().remove(&self.transfer) {
             self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
@@ -245,7 +282,7 @@ impl Transfers {
     /// Evicts bodies until this many bytes are free. Returns whether there were too few.
     fn free(&mut self, mut missing: usize, budget: &BodyBudget) -> bool {
         while missing > 0 {
-            let Some(worst) = self.eviction_candidate(budget.max_bytes) else { return true };
+            let Some(worst) = self.eviction_candidate(budget) else { return true };
             let bytes = self.remove(&worst).unwrap_or(0);
             budget.used.fetch_sub(bytes, Ordering::Relaxed);
             missing = missing.saturating_sub(bytes);
@@ -259,23 +296,31 @@ impl Transfers {
         clippy::disallowed_methods,
         reason = "a sender must not be able to foresee which are sampled"
     )]
-    fn eviction_candidate(&self, max_bytes: usize) -> Option<Arc<Transfer>> {
+    fn eviction_candidate(&self, budget: &BodyBudget) -> Option<Arc<Transfer>> {
         let (count, now) = (self.all.len(), Instant::now());
         let is_few = count <= SAMPLE;
         let places = (0..count.min(SAMPLE))
             .map(|place| if is_few { place } else { rand::random_range(0..count) });
-        let ranked = places.map(|place| (self.rank(&self.all[place], max_bytes, now), place));
+        let shares = budget.shares.lock();
+        let rank = |place: usize| self.rank(&self.all[place], (budget.max_bytes, &shares), now);
+        let ranked = places.map(|place| (rank(place), place));
         ranked.min().map(|(_, place)| self.all[place].clone())
     }
 
     /// Returns the rank of a transfer; the lowest is evicted first. Unknown senders come first, then those
     /// beyond their share, then the slowest. Transfers that have just begun come last, the oldest of them
     /// first.
-    fn rank(&self, transfer: &Transfer, max_bytes: usize, now: Instant) -> impl Ord + use<> {
+    fn rank(
+        &self,
+        transfer: &Transfer,
+        (max_bytes, shares): (usize, &FairShares<Box<str>>),
+        now: Instant,
+    ) -> impl Ord + use<> {
         let sender = &transfer.sender;
         let held = |bytes: Option<&usize>| bytes.copied().unwrap_or(0);
+        let of_partner = held(self.by_partner.get(&sender.partner)) + shares.held(&*sender.partner);
         let is_greedy = held(self.by_address.get(&sender.address)) > max_bytes / ADDRESS_SHARE
-            || held(self.by_partner.get(&sender.partner)) > max_bytes / PARTNER_SHARE;
+            || of_partner > max_bytes / PARTNER_SHARE;
         let age = now.duration_since(transfer.began);
         let is_young = age < GRACE;
         let measure = if is_young {

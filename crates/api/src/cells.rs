@@ -17,6 +17,17 @@ pub trait CellService: Send + Sync {
     /// Sets whether a cell drains, so that it gets no new tenants. Returns whether the cell exists.
     async fn set_draining(&self, name: &str, is_draining: bool) -> Result<bool>;
 
+    /// Returns at most `max` tenants of a cell, by slug, after `after`. `None` if there is no such cell.
+    async fn tenants(
+        &self,
+        cell: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Option<Vec<CellTenant>>>;
+
+    /// Removes a cell without tenants, with `is_lost` also one that does not respond. Returns whether the cell exists.
+    async fn remove(&self, name: &str, is_lost: bool) -> Result<bool>;
+
     /// Begins to move a tenant to another cell.
     async fn move_tenant(&self, tenant: TenantId, to: &str) -> Result<MoveInfo>;
 
@@ -71,6 +82,32 @@ impl MoveState {
             Self::Done => "done",
             Self::TakingBack => "taking_back",
             Self::TakenBack => "taken_back",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellTenant {
+    pub id: TenantId,
+    pub slug: String,
+    pub state: CellTenantState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellTenantState {
+    Creating,
+    Active,
+    Moving,
+}
+
+impl CellTenantState {
+    pub const ALL: [Self; 3] = [Self::Creating, Self::Active, Self::Moving];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Creating => "creating",
+            Self::Active => "active",
+            Self::Moving => "moving",
         }
     }
 }

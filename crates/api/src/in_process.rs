@@ -1,7 +1,7 @@
 //! The API for callers in the same process, such as the dashboard: the same operations, checks and errors,
 //! for a principal that is already authenticated.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, time::Duration};
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
@@ -12,20 +12,26 @@ use gancho_access::{
 use gancho_domain::AddressBlock;
 use gancho_egress::Hops;
 use gancho_vault::Secret;
-use http::{Request, Response, StatusCode, request::Parts};
+use http::{HeaderMap, Request, Response, StatusCode, request::Parts};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use crate::{
     answer::into_axum,
     audit, auth,
+    call_slots::CallSlot,
     caller::{Caller, InProcessCaller},
     codes,
+    listener::ReadGuard,
     problem::Problem,
+    request_bodies::{BodyOwner, HeldBody},
     router::operations_router,
     serve,
     state::Api,
 };
+
+/// Time limit for the body of someone who logs in.
+const LOGIN_DEADLINE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct InProcessApi {
@@ -83,11 +89,53 @@ impl InProcessApi {
         };
         match outcome {
             Ok(principal) => Ok(principal),
-            Err(problem) => {
-                let id = serve::request_id(&api.ids, &parts.headers);
-                Err(whole(into_axum(serve::finish(Err(problem), &id))).await)
-            }
+            Err(problem) => Err(self.refuse(problem, &parts.headers).await),
         }
+    }
+
+    /// Reads the body of a request from the network for another form of the API. As for the API, its memory
+    /// counts until the guard is dropped, and its connection can be closed while it arrives. `sender` is `None`
+    /// for someone who is logging in. An error is the API's own response.
+    pub async fn read_body(
+        &self,
+        sender: Option<&Principal>,
+        parts: &Parts,
+        mut body: Body,
+        max: usize,
+    ) -> Result<(Bytes, Option<HeldBody>), Response<Bytes>> {
+        let within = self.api.settings.body_deadline;
+        let (owner, within) = match sender {
+            Some(principal) => {
+                let tenant = principal.limited_tenant();
+                (tenant.map_or(BodyOwner::Operator, BodyOwner::Tenant), within)
+            }
+            None => (BodyOwner::Stranger, within.min(LOGIN_DEADLINE)),
+        };
+        let (caller, bodies) = (parts.extensions.get::<Caller>(), &self.api.request_bodies);
+        match bodies.read((owner, caller), &parts.headers, &mut body, max, within).await {
+            Ok(read) => Ok(read),
+            Err(problem) => Err(self.refuse(problem, &parts.headers).await),
+        }
+    }
+
+    /// Counts a request from the network that calls in this process will answer, until the slot is dropped. An
+    /// error is the API's own response: too many of the caller's are in progress.
+    pub async fn begin_request(&self, principal: &Principal) -> Result<CallSlot, Response<Bytes>> {
+        match self.api.calls.take(principal) {
+            Ok(slot) => Ok(slot),
+            Err(problem) => Err(self.refuse(problem, &HeaderMap::new()).await),
+        }
+    }
+
+    /// Lets the connection of a request be closed to make room for others, until the guard is dropped: while
+    /// someone logs in, nothing was done yet.
+    pub fn wait(parts: &Parts) -> Option<ReadGuard<'_>> {
+        parts.extensions.get::<Caller>().map(|caller| caller.connection.read())
+    }
+
+    async fn refuse(&self, problem: Problem, headers: &HeaderMap) -> Response<Bytes> {
+        let id = serve::request_id(&self.api.ids, headers);
+        whole(into_axum(serve::finish(Err(problem), &id))).await
     }
 
     /// Checks a token that a person typed. Guesses are throttled and counted together with those at the API.
@@ -151,13 +199,16 @@ impl InProcessApi {
         let (account, address) = (account_key(name), from.to_string());
         let admitted = api.account_throttle.admit(account, &address).await;
         admitted.map_err(LoginError::Throttled)?;
-        let found = api.access.users.log_in(name, password).await.map_err(|error| match error {
-            UserError::Store(error) => LoginError::Access(error.into()),
-            UserError::Password(PasswordError::Busy) => LoginError::Throttled(ThrottleError {
-                retry_after: std::time::Duration::from_secs(1),
-            }),
-            _ => LoginError::Access(AccessError::InvalidCredentials),
-        })?;
+        let found =
+            api.access.users.log_in(Some(from), name, password).await.map_err(
+                |error| match error {
+                    UserError::Store(error) => LoginError::Access(error.into()),
+                    UserError::Password(PasswordError::Busy) => {
+                        LoginError::Throttled(ThrottleError { retry_after: Duration::from_secs(1) })
+                    }
+                    _ => LoginError::Access(AccessError::InvalidCredentials),
+                },
+            )?;
         if let Some((user, operator)) = found {
             api.throttle.succeed(from, &credential);
             api.account_throttle.succeed(account, &address);

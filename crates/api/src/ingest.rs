@@ -38,7 +38,7 @@ pub struct IngestState {
     pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
     pub traffic: Arc<ConnectionCounters>,
-    budget: BodyBudget,
+    budget: Arc<BodyBudget>,
     /// Addresses that sent a verified webhook.
     verified_addresses: RecentSet,
     /// Throttles guesses of the operator token.

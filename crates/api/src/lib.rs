@@ -9,7 +9,7 @@
 //! [`audit`] log. [`service`] is the tower service of the API; [`ingest`] is the one for partners. Below them
 //! is [`listener`], with [`host`], [`client_address`], `caller` and `keep_alive`; beside them [`state`] (with
 //! [`cells`], [`key_ring`], [`reload`], [`tails`], `request_bodies` and `body_budget`, [`response_budget`],
-//! [`tail_relay`] and `caller_slots`), [`meter`], [`probes`] and [`watch`].
+//! [`tail_relay`], `call_slots` and `caller_slots`, with `fair_shares`), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome.
 //! It never creates a [`gancho_domain::TenantScope`] ([`gancho_access`] does), creates error responses only
@@ -20,6 +20,7 @@ pub mod audit;
 pub mod auth;
 mod body_budget;
 pub mod breaker_relay;
+mod call_slots;
 mod caller;
 mod caller_slots;
 pub mod cells;
@@ -27,6 +28,7 @@ pub mod client_address;
 pub mod codes;
 pub mod cursor;
 pub mod docs;
+mod fair_shares;
 pub mod host;
 pub mod in_process;
 pub mod ingest;

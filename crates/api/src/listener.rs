@@ -33,7 +33,7 @@ use self::{
 };
 use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::ConnectionCounters};
 
-pub use self::connections::{AnswerGuard, ConnectionState};
+pub use self::connections::{AnswerGuard, ConnectionState, ReadGuard};
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {
@@ -250,11 +250,12 @@ where
                 ended
             }
             () = state.must_close() => {
-                if !state.is_being_answered() {
-                    return;
-                }
                 // A request that arrived in the meantime is answered. A body that is still arriving gets some
                 // time, so that many slow senders do not reconnect at once.
+                let ending = slot.table.end_slowly();
+                if !state.is_being_answered() || ending.is_none() && !state.is_busy() {
+                    return;
+                }
                 connection.as_mut().graceful_shutdown();
                 let Some(ended) = finish(connection, EVICTED_GRACE, &state).await else { return };
                 ended

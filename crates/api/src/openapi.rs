@@ -208,8 +208,9 @@ fn request_body(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Op
         Takes::Body(_) | Takes::Batch(_) | Takes::Large(_) => Required::True,
     };
     let name = request_name(route.operation_id);
-    let schema = Schema::Object(field_schema::object(route.takes.fields()));
-    schemas.push((name.clone(), schema.into()));
+    let mut body = field_schema::object(route.takes.fields());
+    body.description = Some(format!("The body of `{}`: {}.", route.operation_id, route.summary));
+    schemas.push((name.clone(), Schema::Object(body).into()));
     field_schema::parts(route.takes.fields(), schemas);
     let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).build();
     let builder = RequestBodyBuilder::new().required(Some(required));
@@ -265,10 +266,20 @@ fn problem_schema() -> RefOr<Schema> {
         .description(Some("An error, in the format of RFC 9457."))
         .property("type", text("Path of the page about the error code."))
         .property("title", text("Short description of the error code."))
-        .property("status", ObjectBuilder::new().schema_type(Type::Integer))
+        .property(
+            "status",
+            ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .description(Some("HTTP status of the response.")),
+        )
         .property("detail", text("What is wrong, and how to fix it."))
         .property("code", text("Stable, machine-readable error code."))
-        .property("errors", ArrayBuilder::new().items(Ref::from_schema_name("InvalidField")))
+        .property(
+            "errors",
+            ArrayBuilder::new()
+                .items(Ref::from_schema_name("InvalidField"))
+                .description(Some("One entry for each invalid field; empty for other errors.")),
+        )
         .property(
             "request_id",
             ObjectBuilder::new()

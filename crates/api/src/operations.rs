@@ -108,6 +108,8 @@ pub const ROUTES: &[&Route] = &[
     &cells::list::ROUTE,
     &cells::add::ROUTE,
     &cells::change::ROUTE,
+    &cells::remove::ROUTE,
+    &cells::tenants::ROUTE,
     &tenants::create::ROUTE,
     &tenants::list::ROUTE,
     &tenants::get::ROUTE,

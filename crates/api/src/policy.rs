@@ -99,6 +99,8 @@ const POLICIES: &[(&str, Role, AuditScope)] = &[
     ("listCells", ReadOnly, Never),
     ("addCell", Operator, Always),
     ("updateCell", Operator, Always),
+    ("removeCell", Operator, Always),
+    ("listCellTenants", ReadOnly, Never),
     ("createTenant", Operator, Always),
     ("listTenants", ReadOnly, Never),
     ("getTenant", ReadOnly, Never),

@@ -11,7 +11,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         KnownFormat, RefOr, Schema, SchemaFormat,
-        schema::{ObjectBuilder, Type},
+        schema::{ObjectBuilder, SchemaType, Type},
     },
 };
 
@@ -31,6 +31,9 @@ impl PartialSchema for Timestamp {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .description(Some(
+                "Time in RFC 3339, in UTC with milliseconds: `2026-01-31T12:00:00.000Z`.",
+            ))
             .into()
     }
 }
@@ -54,7 +57,13 @@ impl Json {
 
 impl PartialSchema for Json {
     fn schema() -> RefOr<Schema> {
-        utoipa::openapi::schema::empty().into()
+        ObjectBuilder::new()
+            .schema_type(SchemaType::AnyValue)
+            .default(Some(serde_json::Value::Null))
+            .description(Some(
+                "Any JSON value, as it was received. Data that is not JSON is a string.",
+            ))
+            .into()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A tenant may have [`TENANT_KIB`] of them in memory, from their first bytes until they are answered; its
 //! further bodies wait unread. All of them together may take [`MAX_BYTES`]; beyond it, the slowest is
-//! dropped. While such a body is read, its connection can be closed to make room.
+//! dropped, those of strangers first. While such a body is read, its connection can be closed to make room.
 
 use std::{fmt::Display, sync::Arc, time::Duration};
 
@@ -28,13 +28,22 @@ const UNCOUNTED: usize = 64 * 1024;
 const UNKNOWN_LENGTH: usize = 256 * 1024;
 
 pub struct RequestBodies {
-    budget: BodyBudget,
+    budget: Arc<BodyBudget>,
     shares: Arc<TenantShares>,
 }
 
+/// The sender of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyOwner {
+    Operator,
+    Tenant(TenantId),
+    /// Someone who is logging in.
+    Stranger,
+}
+
 /// The memory of a body, until it is answered.
-pub struct HeldBody<'a> {
-    _bytes: HeldBytes<'a>,
+pub struct HeldBody {
+    _bytes: HeldBytes,
     _share: Option<TenantShare>,
 }
 
@@ -45,15 +54,15 @@ impl Default for RequestBodies {
 }
 
 impl RequestBodies {
-    /// Reads the whole body. `tenant` is `None` for the operator, `caller` for a call from this process.
-    pub async fn read<'a, B>(
-        &'a self,
-        (tenant, caller): (Option<TenantId>, Option<&Caller>),
+    /// Reads the whole body. `caller` is `None` for a call from this process.
+    pub async fn read<B>(
+        &self,
+        (owner, caller): (BodyOwner, Option<&Caller>),
         headers: &HeaderMap,
         body: &mut B,
         max: usize,
         within: Duration,
-    ) -> Result<(Bytes, Option<HeldBody<'a>>), Problem>
+    ) -> Result<(Bytes, Option<HeldBody>), Problem>
     where
         B: Body<Data = Bytes> + Unpin,
         B::Error: Display,
@@ -79,16 +88,23 @@ impl RequestBodies {
             }
         }
         let _reading = caller.map(|caller| caller.connection.read());
-        let share = match tenant.filter(|_| caller.is_some()) {
-            Some(tenant) => Some(self.share(tenant, headers, max, within).await?),
-            None => None,
+        let share = match owner {
+            BodyOwner::Tenant(tenant) if caller.is_some() => {
+                Some(self.share(tenant, headers, max, within).await?)
+            }
+            _ => None,
         };
         let reading = async {
             match caller {
                 Some(caller) => {
-                    let incoming = self.budget.begin(sender(tenant, caller), start.len())?;
+                    let sender = sender(owner, caller);
+                    let name = sender.partner.clone();
+                    let incoming = self.budget.begin(sender, start.len())?;
                     let bytes =
                         incoming.read_rest(body, max, |data| start.extend_from_slice(data)).await?;
+                    if owner != BodyOwner::Operator && !bytes.claim(&name) {
+                        return Err(too_many_bytes());
+                    }
                     Ok((start.freeze(), Some(HeldBody { _bytes: bytes, _share: share })))
                 }
                 None => Ok((content::collect(start, body, max).await?, None)),
@@ -119,11 +135,21 @@ impl RequestBodies {
     }
 }
 
-fn sender(tenant: Option<TenantId>, caller: &Caller) -> Sender {
+fn sender(owner: BodyOwner, caller: &Caller) -> Sender {
+    let name = match owner {
+        BodyOwner::Operator => String::new(),
+        BodyOwner::Tenant(tenant) => tenant.to_string(),
+        BodyOwner::Stranger => "strangers".to_owned(),
+    };
     Sender {
         address: caller.address,
-        partner: tenant.map_or_else(String::new, |tenant| tenant.to_string()).into(),
+        partner: name.into(),
         is_stored: true,
-        is_known: true,
+        is_known: owner != BodyOwner::Stranger,
     }
+}
+
+fn too_many_bytes() -> Problem {
+    let detail = "other large requests of this caller are still being answered; retry";
+    Problem::new(&codes::RATE_LIMITED, detail).retry_after(Duration::from_secs(1))
 }

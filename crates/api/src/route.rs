@@ -154,6 +154,7 @@ impl Route {
             &codes::UNAUTHENTICATED,
             &codes::INVALID_CREDENTIALS,
             &codes::WRONG_HOST,
+            &codes::RATE_LIMITED,
             &codes::INTERNAL,
             &codes::UNAVAILABLE,
             &codes::TENANT_MOVING,

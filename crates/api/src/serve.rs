@@ -8,7 +8,7 @@ use std::{fmt::Display, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll
 use bytes::Bytes;
 use futures_util::{FutureExt, poll};
 use gancho_access::Role;
-use gancho_domain::{AddressBlock, Id, IdMaker, TenantId, id::IdKind};
+use gancho_domain::{AddressBlock, Id, IdMaker, id::IdKind};
 use gancho_egress::Hops;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
@@ -27,7 +27,7 @@ use crate::{
     meter::RouteMeter,
     policy::{self, Policy},
     problem::Problem,
-    request_bodies::HeldBody,
+    request_bodies::{BodyOwner, HeldBody},
     response_budget::ResponseOwner,
     route::{Call, PathParts, Route, Takes},
     state::Api,
@@ -143,6 +143,7 @@ where
     }
     let RequestedOperation { route, role, caller, mut act } = requested;
     let in_process = parts.extensions.remove::<InProcessCaller>();
+    let is_in_process = in_process.is_some();
     let principal = if let Some(InProcessCaller(principal)) = in_process {
         principal
     } else {
@@ -159,7 +160,10 @@ where
     }
     let parameters = query::read(route.query, parts.uri.query())?;
     let tenant = principal.limited_tenant();
-    let (body, _held) = read_body(api, route, (tenant, caller), &parts.headers, body).await?;
+    let sender = tenant.map_or(BodyOwner::Operator, BodyOwner::Tenant);
+    let (body, _held) = read_body(api, route, (sender, caller), &parts.headers, body).await?;
+    // A caller in this process has one for all the calls that it makes to answer a request.
+    let _slot = if is_in_process { None } else { Some(api.calls.take(&principal)?) };
     let owner = tenant.map_or(ResponseOwner::Operator, ResponseOwner::Tenant);
     let running = (route.run)(Call {
         api: api.clone(),
@@ -195,13 +199,13 @@ fn note_refusal(api: &Api, route: &Route, problem: &Problem) {
     }
 }
 
-async fn read_body<'a, B>(
-    api: &'a Api,
+async fn read_body<B>(
+    api: &Api,
     route: &Route,
-    of: (Option<TenantId>, Option<&Caller>),
+    of: (BodyOwner, Option<&Caller>),
     headers: &HeaderMap,
     body: &mut B,
-) -> Result<(Bytes, Option<HeldBody<'a>>), Problem>
+) -> Result<(Bytes, Option<HeldBody>), Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,

@@ -38,6 +38,7 @@ pub async fn listen(
     let is_local = listener.local_addr()?.ip().is_loopback();
     let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
     let traffic = api.meter.traffic.clone();
+    api.calls.set_max(settings.connections);
     let service = ApiService::new(api, router, hosts);
     accept_connections(listener, move |peer| service.for_peer(peer), traffic, settings, stop).await
 }

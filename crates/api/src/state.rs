@@ -14,9 +14,10 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    audit::limits::AuditLimits, caller_slots::CallerSlots, cells::CellService, cursor::CursorSeal,
-    key_ring::KeyRingService, meter::Meter, refusal_limiter::RefusalLimiter, reload::ReloadService,
-    request_bodies::RequestBodies, response_budget::ResponseBudget, tails::Tails, watch::Watch,
+    audit::limits::AuditLimits, call_slots::CallSlots, caller_slots::CallerSlots,
+    cells::CellService, cursor::CursorSeal, key_ring::KeyRingService, meter::Meter,
+    refusal_limiter::RefusalLimiter, reload::ReloadService, request_bodies::RequestBodies,
+    response_budget::ResponseBudget, tails::Tails, watch::Watch,
 };
 
 /// What the API needs from the rest of the gateway.
@@ -124,10 +125,14 @@ pub struct State {
     pub audit: AuditLimits,
     pub cursors: CursorSeal,
     pub meter: Meter,
+    /// Calls in progress.
+    pub calls: CallSlots,
     /// Running tests of webhooks, which wait for the response.
     pub tests: CallerSlots,
     /// Running exports.
     pub exports: CallerSlots,
+    /// Running searches for content to erase. Each may read everybody's parcels for some seconds.
+    pub erasure_searches: CallerSlots,
     pub tails: Tails,
     pub response_budget: Arc<ResponseBudget>,
     pub request_bodies: RequestBodies,
@@ -143,6 +148,9 @@ const MAX_TESTS: usize = 8;
 
 /// Maximum concurrent exports of one tenant, or of the operator.
 const MAX_EXPORTS: usize = 8;
+
+/// Maximum concurrent searches for content to erase of one tenant.
+const MAX_ERASURE_SEARCHES: usize = 2;
 
 /// One is read while the one before is stored.
 const MAX_BATCHES: usize = 2;
@@ -184,8 +192,14 @@ impl Api {
             audit: AuditLimits::default(),
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
+            calls: CallSlots::default(),
             tests: CallerSlots::new("tests of webhooks", MAX_TESTS, 4 * MAX_TESTS),
             exports: CallerSlots::new("exports", MAX_EXPORTS, MAX_EXPORTS),
+            erasure_searches: CallerSlots::new(
+                "searches for content to erase",
+                MAX_ERASURE_SEARCHES,
+                4 * MAX_ERASURE_SEARCHES,
+            ),
             tails: Tails::default(),
             response_budget: Arc::default(),
             request_bodies: RequestBodies::default(),

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gancho_api::cells::{CellInfo, CellService, MoveInfo, MoveState};
+use gancho_api::cells::{CellInfo, CellService, CellTenant, CellTenantState, MoveInfo, MoveState};
 use gancho_domain::TenantId;
 use gancho_store::Result;
-use gancho_store_cells::{CellSecrets, CellStore, HOME_NAME, MoveStatus, MoveStep};
+use gancho_store_cells::{
+    CellSecrets, CellStore, HOME_NAME, MoveStatus, MoveStep, Placement, PlacementState,
+};
 use gancho_vault::{KeyRing, SecretLocation};
 
 /// Encrypts the URLs and identities of cells with the key ring.
@@ -56,6 +58,20 @@ impl CellService for Cells {
         self.0.drain_cell(name, is_draining).await
     }
 
+    async fn tenants(
+        &self,
+        cell: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Option<Vec<CellTenant>>> {
+        let found = self.0.tenants_of_cell(cell, after, max).await?;
+        Ok(found.map(|found| found.into_iter().map(resident).collect()))
+    }
+
+    async fn remove(&self, name: &str, is_lost: bool) -> Result<bool> {
+        self.0.remove_cell(name, is_lost).await
+    }
+
     async fn move_tenant(&self, tenant: TenantId, to: &str) -> Result<MoveInfo> {
         self.0.move_tenant(tenant, to).await.map(info)
     }
@@ -67,6 +83,16 @@ impl CellService for Cells {
     async fn tenant_move(&self, tenant: TenantId) -> Result<Option<MoveInfo>> {
         Ok(self.0.move_status(tenant).await?.map(info))
     }
+}
+
+fn resident(of: Placement) -> CellTenant {
+    let state = match of.state {
+        PlacementState::Creating => CellTenantState::Creating,
+        // Deleted ones are not listed.
+        PlacementState::Active | PlacementState::Deleted => CellTenantState::Active,
+        PlacementState::Moving | PlacementState::Leaving => CellTenantState::Moving,
+    };
+    CellTenant { id: of.tenant, slug: of.slug, state }
 }
 
 fn info(of: MoveStatus) -> MoveInfo {

@@ -1,6 +1,6 @@
 //! Connects the dashboard to the API in this process.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -12,12 +12,12 @@ use gancho_access::{
 use gancho_api::{Api, InProcessApi, in_process};
 use gancho_dashboard::{
     Backend, Login, LoginError, LoginLinks, PortalError, PortalSettings, ProfileDefaults, Setup,
-    brand::Brand,
+    backend::RequestGuard, brand::Brand,
 };
 use gancho_domain::{AddressBlock, Tenant};
 use gancho_store::StoreError;
 use gancho_vault::Secret;
-use http::{Request, Response};
+use http::{Request, Response, request::Parts};
 
 use crate::{
     api_backend::ApiBackend,
@@ -72,8 +72,9 @@ fn portal(settings: &Settings) -> PortalSettings {
 
 #[async_trait]
 impl Backend for ApiBackend {
-    async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Login, LoginError> {
-        match self.0.log_in(from, token).await {
+    async fn log_in(&self, parts: &Parts, token: &str) -> Result<Login, LoginError> {
+        let _waiting = InProcessApi::wait(parts);
+        match self.0.log_in(address(parts), token).await {
             Ok(Principal::Operator(_)) => Ok(Login::Operator),
             // A key of a tenant is a valid credential, but not for the dashboard.
             Ok(Principal::Tenant(_)) => Err(LoginError::InvalidToken),
@@ -83,10 +84,11 @@ impl Backend for ApiBackend {
 
     async fn open_portal(
         &self,
-        from: AddressBlock,
+        parts: &Parts,
         token: &str,
     ) -> Result<NewPortalSession, PortalError> {
-        match self.0.open_portal(from, token).await {
+        let _waiting = InProcessApi::wait(parts);
+        match self.0.open_portal(address(parts), token).await {
             Ok(session) => Ok(session),
             Err(in_process::PortalError::Throttled(error)) => {
                 Err(PortalError::Throttled(error.retry_after))
@@ -109,12 +111,13 @@ impl Backend for ApiBackend {
 
     async fn log_in_user(
         &self,
-        from: AddressBlock,
+        parts: &Parts,
         name: &str,
         password: &str,
     ) -> Result<Login, LoginError> {
+        let _waiting = InProcessApi::wait(parts);
         let password = Secret::new(password.to_owned());
-        let found = self.0.log_in_user(from, name, password).await;
+        let found = self.0.log_in_user(address(parts), name, password).await;
         let (user, _) = found.map_err(|error| login_error(&error))?;
         Ok(Login::User(user))
     }
@@ -152,6 +155,21 @@ impl Backend for ApiBackend {
         Ok(self.0.api().access.tenants.find(name).await?)
     }
 
+    async fn read_form(
+        &self,
+        sender: Option<&Principal>,
+        parts: &Parts,
+        body: Body,
+        max: usize,
+    ) -> Result<(Bytes, RequestGuard), Response<Bytes>> {
+        let (bytes, held) = self.0.read_body(sender, parts, body, max).await?;
+        Ok((bytes, Arc::new(held)))
+    }
+
+    async fn begin_request(&self, principal: &Principal) -> Result<RequestGuard, Response<Bytes>> {
+        Ok(Arc::new(self.0.begin_request(principal).await?))
+    }
+
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes> {
         self.0.call(principal, request).await
     }
@@ -159,6 +177,12 @@ impl Backend for ApiBackend {
     async fn stream(&self, principal: Principal, request: Request<Bytes>) -> Response<Body> {
         self.0.stream(principal, request).await
     }
+}
+
+/// Returns the address that the limits of guesses apply to.
+fn address(parts: &Parts) -> AddressBlock {
+    let known = parts.extensions.get::<AddressBlock>().copied();
+    known.unwrap_or_else(|| IpAddr::from([0, 0, 0, 0]).into())
 }
 
 /// Limits the time of the work: a store that does not answer at all is unavailable.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gancho_access::{AccessError, Principal};
@@ -11,7 +12,7 @@ use gancho_domain::{Tenant, TenantScope, Time};
 use gancho_store::{Collection, Precondition};
 use gancho_svix::{
     Backend, Setup,
-    backend::{Record, RecordError, RecordKey},
+    backend::{Record, RecordError, RecordKey, RequestGuard},
 };
 use http::{Request, Response, request::Parts};
 
@@ -27,7 +28,6 @@ pub fn router(api: &Api) -> axum::Router {
         clock: api.clock.clone(),
         ids: api.ids.clone(),
         body_bytes: api.settings.body_bytes + ENVELOPE_BYTES,
-        body_deadline: api.settings.body_deadline,
     })
 }
 
@@ -35,6 +35,18 @@ pub fn router(api: &Api) -> axum::Router {
 impl Backend for ApiBackend {
     async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>> {
         self.0.identify(parts).await
+    }
+
+    async fn begin_request(
+        &self,
+        principal: &Principal,
+        parts: &Parts,
+        body: Body,
+        max: usize,
+    ) -> Result<(Bytes, RequestGuard), Response<Bytes>> {
+        let (bytes, held) = self.0.read_body(Some(principal), parts, body, max).await?;
+        let slot = self.0.begin_request(principal).await?;
+        Ok((bytes, Arc::new((held, slot))))
     }
 
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError> {

@@ -23,6 +23,7 @@ mod bench {
 }
 mod browser;
 mod cells {
+    mod hang;
     mod moving;
     mod serve;
 }

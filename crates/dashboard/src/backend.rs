@@ -1,6 +1,6 @@
 //! What the dashboard needs from the gateway: the API, and authentication.
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::body::Body;
@@ -10,19 +10,22 @@ use gancho_access::{
     Principal, SessionCookie, User,
 };
 use gancho_domain::{AddressBlock, Tenant};
-use http::{Request, Response};
+use http::{Request, Response, request::Parts};
+
+/// What a request holds of the gateway's memory or connections until it is answered.
+pub type RequestGuard = Arc<dyn Any + Send + Sync>;
 
 /// The gateway for the dashboard. Pages read and change things only through [`Backend::call`], so the
 /// dashboard can do nothing that the API cannot.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
-    /// Checks the operator token. Guesses from an address are throttled.
-    async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Login, LoginError>;
+    /// Checks the operator token. Guesses from the address of the request are throttled.
+    async fn log_in(&self, parts: &Parts, token: &str) -> Result<Login, LoginError>;
 
     /// Checks the password of a user. Guesses are throttled by address and by account.
     async fn log_in_user(
         &self,
-        from: AddressBlock,
+        parts: &Parts,
         name: &str,
         password: &str,
     ) -> Result<Login, LoginError>;
@@ -48,7 +51,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Exchanges the token of a portal link for a session. Guesses are throttled as well.
     async fn open_portal(
         &self,
-        from: AddressBlock,
+        parts: &Parts,
         token: &str,
     ) -> Result<NewPortalSession, PortalError>;
 
@@ -60,6 +63,20 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Finds a tenant by slug or id.
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError>;
+
+    /// Reads the body of a form within the limits of the API, which counts its memory until the guard is
+    /// dropped. `sender` is `None` for someone who is logging in. An error is the response of the API.
+    async fn read_form(
+        &self,
+        sender: Option<&Principal>,
+        parts: &Parts,
+        body: Body,
+        max: usize,
+    ) -> Result<(Bytes, RequestGuard), Response<Bytes>>;
+
+    /// Counts a request that is being answered for a principal, until the guard is dropped. An error is the
+    /// response of the API: there are too many.
+    async fn begin_request(&self, principal: &Principal) -> Result<RequestGuard, Response<Bytes>>;
 
     /// Runs an operation of the API for an authenticated principal, and checks its rights.
     async fn call(&self, principal: Principal, request: Request<Bytes>) -> Response<Bytes>;

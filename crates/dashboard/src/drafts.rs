@@ -8,15 +8,14 @@ use crate::{
     base::Base,
     cookies,
     dashboard::Dashboard,
-    form_body, origin,
+    form_body::{self, MAX_STRANGER_BYTES},
+    origin,
     params::Params,
     sealed::{DRAFT_TTL, MAX_SEALED},
 };
 
 /// Fields that are never stored, because they are or may contain secrets.
 const SECRETS: [&str; 6] = ["csrf", "secret", "token", "password", "verify_token", "headers"];
-/// Maximum size of a stored form: a larger one would not fit into a cookie.
-const MAX_FORM: u64 = 16 * 1024;
 const PLACE: &str = "draft";
 
 /// Adds the typed text to the response that leads to the login.
@@ -35,11 +34,11 @@ pub async fn keep(
     if !is_kept {
         return answer;
     }
-    if length.is_none_or(|length| length > MAX_FORM) {
+    if length.is_none_or(|length| length > MAX_STRANGER_BYTES as u64) {
         return say_lost(answer);
     }
-    if let Ok(form) = form_body::read(body).await
-        && let Some(cookie) = seal(dashboard, parts.uri.path(), &form)
+    if let Ok(read) = form_body::read(dashboard, None, parts, body).await
+        && let Some(cookie) = seal(dashboard, parts.uri.path(), &read.form)
     {
         answer.headers_mut().append(header::SET_COOKIE, cookie);
         return answer;

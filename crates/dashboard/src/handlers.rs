@@ -28,10 +28,11 @@ where
     R: Future<Output = PageResult> + Send,
 {
     get(move |visit: Visit| async move {
-        let mut response = match run(visit.clone()).await {
-            Ok(response) => response,
-            Err(problem) => error::show(&visit, &problem),
+        let page = match visit.begin().await {
+            Ok(_guard) => run(visit.clone()).await,
+            Err(problem) => Err(problem),
         };
+        let mut response = page.unwrap_or_else(|problem| error::show(&visit, &problem));
         if visit.draft.is_some() {
             let forget = drafts::forget(&visit.dashboard);
             response.headers_mut().extend(forget.map(|cookie| (header::SET_COOKIE, cookie)));
@@ -63,7 +64,10 @@ where
 {
     post(move |submission: Submission| async move {
         let visit = submission.visit.clone();
-        let response = run(submission).await;
+        let response = match visit.begin().await {
+            Ok(_guard) => run(submission).await,
+            Err(problem) => Err(problem),
+        };
         visit.with_flash(response.unwrap_or_else(|problem| error::show(&visit, &problem)))
     })
 }

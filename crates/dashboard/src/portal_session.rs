@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use gancho_access::{NewPortalSession, PortalSession, portal::PREFIX};
-use gancho_domain::AddressBlock;
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 
 use crate::{
@@ -68,9 +67,7 @@ fn refuse_with(
 
 /// Exchanges the token for a session, and redirects to the clean URL.
 pub async fn enter(dashboard: &Dashboard, parts: &Parts, token: &str) -> Response {
-    let from = parts.extensions.get::<AddressBlock>().copied();
-    let from = from.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]).into());
-    let problem = match dashboard.backend.open_portal(from, token).await {
+    let problem = match dashboard.backend.open_portal(parts, token).await {
         Ok(session) => return begin(dashboard, parts, &session, token),
         Err(PortalError::Expired) => Problem::new(StatusCode::GONE, "portal_expired", ""),
         Err(PortalError::Invalid) => Problem::new(StatusCode::NOT_FOUND, "portal_invalid", ""),

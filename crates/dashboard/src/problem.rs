@@ -2,8 +2,9 @@
 
 use std::ops::Deref;
 
+use bytes::Bytes;
 use gancho_access::AccessError;
-use http::StatusCode;
+use http::{Response, StatusCode};
 use serde::Deserialize;
 
 use crate::{escape::Text, labels, texts::Texts};
@@ -52,6 +53,12 @@ impl Problem {
             errors: Vec::new(),
             request_id: Text::default(),
         }))
+    }
+
+    /// Returns the error in a response of the API.
+    pub fn of_response(response: &Response<Bytes>) -> Self {
+        let problem = serde_json::from_slice(response.body());
+        problem.unwrap_or_else(|_| Self::new(response.status(), "", ""))
     }
 
     pub fn no_page() -> Self {

@@ -3,12 +3,21 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
-use http::{HeaderMap, StatusCode, Uri};
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts, Request},
+};
+use http::{HeaderMap, StatusCode, Uri, request::Parts};
 
 use crate::{
-    dashboard::Dashboard, drafts, form_body, origin, pages::error, params::Params,
-    problem::Problem, visit::Visit,
+    dashboard::Dashboard,
+    drafts,
+    form_body::{self, FormBody},
+    origin,
+    pages::error,
+    params::Params,
+    problem::Problem,
+    visit::Visit,
 };
 
 pub struct Submission {
@@ -28,21 +37,19 @@ impl FromRequest<Arc<Dashboard>> for Submission {
             Ok(visit) => visit,
             Err(answer) => return Err(drafts::keep(dashboard, &parts, body, answer).await),
         };
-        match read(&visit, &parts.headers, &parts.uri, body).await {
+        match read(&visit, &parts, body).await {
             Ok(form) => Ok(Self { visit, form }),
             Err(problem) => Err(error::show(&visit, &problem)),
         }
     }
 }
 
-async fn read(
-    visit: &Visit,
-    headers: &HeaderMap,
-    uri: &Uri,
-    body: axum::body::Body,
-) -> Result<Params, Problem> {
-    check_origin(headers, uri)?;
-    let form = form_body::read(body).await?;
+async fn read(visit: &Visit, parts: &Parts, body: Body) -> Result<Params, Problem> {
+    check_origin(&parts.headers, &parts.uri)?;
+    let sender = visit.principal();
+    let read = form_body::read(&visit.dashboard, Some(&sender), parts, body).await?;
+    let FormBody { form, guard } = read;
+    let _ = visit.form_guard.set(guard);
     if !form.get("csrf").is_some_and(|token| visit.visitor.has_csrf(token)) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "form_expired", ""));
     }

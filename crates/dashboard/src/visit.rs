@@ -1,6 +1,6 @@
 //! A request for a page with a session, of the dashboard or of the portal.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::{
     body::Body,
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
+    backend::RequestGuard,
     base::Base,
     cookies,
     dashboard::Dashboard,
@@ -56,6 +57,8 @@ pub struct VisitParts {
     /// What was typed into the form of this page before the session ended.
     pub draft: Option<Params>,
     pub(crate) flash: FlashSlot,
+    /// The memory of the form that was sent, until it is answered.
+    pub(crate) form_guard: OnceLock<RequestGuard>,
 }
 
 impl std::ops::Deref for Visit {
@@ -72,7 +75,7 @@ const MAX_PROBLEM: usize = 64 * 1024;
 pub type ApiResult<T> = Result<T, Problem>;
 
 impl Visit {
-    fn principal(&self) -> Principal {
+    pub fn principal(&self) -> Principal {
         match (&self.visitor, &self.tenant) {
             (Visitor::Tenant(session), _) => session.principal(),
             (Visitor::Operator(session), Some(tenant)) => {
@@ -80,6 +83,12 @@ impl Visit {
             }
             (Visitor::Operator(session), None) => Principal::Operator(session.operator().clone()),
         }
+    }
+
+    /// Counts the page among those that are being made for the visitor, until the guard is dropped.
+    pub async fn begin(&self) -> ApiResult<RequestGuard> {
+        let begun = self.dashboard.backend.begin_request(&self.principal()).await;
+        begun.map_err(|response| Problem::of_response(&response))
     }
 
     pub fn is_portal(&self) -> bool {
@@ -109,6 +118,7 @@ impl Visit {
             once_cookie: self.once_cookie.clone(),
             draft: self.draft.clone(),
             flash: self.flash.clone(),
+            form_guard: self.form_guard.clone(),
         })))
     }
 
@@ -170,8 +180,7 @@ impl Visit {
         if response.status().is_success() {
             return Ok(response.into_body());
         }
-        let problem = serde_json::from_slice::<Problem>(response.body());
-        let problem = problem.unwrap_or_else(|_| Problem::new(response.status(), "", ""));
+        let problem = Problem::of_response(&response);
         let problem = if self.is_portal() { problem.for_tenants() } else { problem };
         // An invalid filter is marked by its name in the message.
         Err(if is_form { problem.with_labels(&self.t) } else { problem })
@@ -309,6 +318,7 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             draft: drafts::of_page(dashboard, &parts.headers, parts.uri.path())
                 .filter(|_| parts.method == Method::GET),
             flash: FlashSlot::of(&parts.headers),
+            form_guard: OnceLock::new(),
         };
         if let Some(name) = visit.params.get("tenant") {
             match dashboard.backend.tenant(name).await {
@@ -349,6 +359,7 @@ impl Visit {
             once_cookie: once_cookie(parts),
             draft: None,
             flash: FlashSlot::of(&parts.headers),
+            form_guard: OnceLock::new(),
         }))
     }
 }

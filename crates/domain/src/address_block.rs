@@ -15,6 +15,15 @@ impl AddressBlock {
     pub const fn ip(self) -> IpAddr {
         self.0
     }
+
+    /// Returns the first address of the site that the block belongs to. One customer may have a /48 of IPv6,
+    /// with 65,536 blocks; an IPv4 address is a site of its own.
+    pub fn site(self) -> IpAddr {
+        match self.0 {
+            IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() >> 80 << 80)),
+            four @ IpAddr::V4(_) => four,
+        }
+    }
 }
 
 impl From<IpAddr> for AddressBlock {
@@ -49,5 +58,7 @@ mod tests {
         assert_ne!(block("2001:db8::1"), block("2001:db8:0:1::1"));
         assert_ne!(block("192.0.2.1"), block("192.0.2.2"));
         assert_eq!(block("::ffff:192.0.2.1"), block("192.0.2.1"));
+        assert_eq!(block("2001:db8:1:2::3").site().to_string(), "2001:db8:1::");
+        assert_eq!(block("192.0.2.1").site().to_string(), "192.0.2.1");
     }
 }

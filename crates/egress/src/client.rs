@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::Code;
+use gancho_domain::{Code, TenantId};
 use http::{HeaderMap, Method, Response, header::PROXY_AUTHORIZATION};
 use hyper::body::Incoming;
 use parking_lot::RwLock;
@@ -18,7 +18,7 @@ use crate::{
         was_refused_unread,
     },
     connect::Connector,
-    connections::{ExclusiveConnection, PooledConnection},
+    connections::{ConnectionOwner, ExclusiveConnection, PooledConnection},
     handshake,
     outcome::{Answer, Outcome, RequestError},
     pool::Pool,
@@ -88,18 +88,26 @@ impl Client {
         body: Bytes,
         deadline: Duration,
     ) -> Outcome {
-        self.ask(
-            RequestParts { method: Method::POST, url, body },
-            headers,
-            MAX_STORED_RESPONSE,
-            deadline,
-        )
-        .await
+        let ask = RequestParts { owner: None, method: Method::POST, url, body };
+        self.ask(ask, headers, MAX_STORED_RESPONSE, deadline).await
+    }
+
+    /// Does the same for a tenant, which connections that stay open are counted for.
+    pub async fn post_for(
+        &self,
+        tenant: TenantId,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+        deadline: Duration,
+    ) -> Outcome {
+        let ask = RequestParts { owner: Some(tenant), method: Method::POST, url, body };
+        self.ask(ask, headers, MAX_STORED_RESPONSE, deadline).await
     }
 
     /// Fetches a short document under the same rules, and keeps at most this many bytes.
     pub async fn get(&self, url: &Url, deadline: Duration, max: usize) -> Outcome {
-        let ask = RequestParts { method: Method::GET, url, body: Bytes::new() };
+        let ask = RequestParts { owner: None, method: Method::GET, url, body: Bytes::new() };
         self.ask(ask, HeaderMap::new(), max, deadline).await
     }
 
@@ -112,7 +120,7 @@ impl Client {
         max: usize,
     ) -> Outcome {
         let (parts, body) = request.into_parts();
-        let ask = RequestParts { method: parts.method, url, body };
+        let ask = RequestParts { owner: None, method: parts.method, url, body };
         self.ask(ask, parts.headers, max, deadline).await
     }
 
@@ -166,13 +174,13 @@ impl Inner {
         let origin = &url[..Position::BeforePath];
         request::clean(&mut headers);
         let fits = |peer| policy.admit((peer, target.port).into()).is_ok();
-        let mut idle = self.pool.take(origin, fits);
+        let mut idle = self.pool.take(origin, ask.owner, fits);
         loop {
             let is_new = idle.is_none();
             let mut held = match idle.take() {
                 Some(held) => held,
                 // Boxed, so that the future of an attempt stays small: most attempts use an open connection.
-                None => timeout_at(until, Box::pin(self.open(origin, target, &policy)))
+                None => timeout_at(until, Box::pin(self.open(origin, ask.owner, target, &policy)))
                     .await
                     .unwrap_or_else(|_| Err(timeout_error("while connecting")))?,
             };
@@ -189,12 +197,13 @@ impl Inner {
     async fn open(
         &self,
         origin: &str,
+        owner: ConnectionOwner,
         target: Target<'_>,
         policy: &Policy,
     ) -> Result<PooledConnection, RequestError> {
         let opened = self.connector.open(target, policy).await?;
         let sender = handshake::start(opened.stream, &self.tasks).await?;
-        Ok(self.pool.hold(origin, sender, opened.peer))
+        Ok(self.pool.hold(origin, owner, sender, opened.peer))
     }
 
     /// Sends the request and waits for the response headers.

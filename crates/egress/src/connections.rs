@@ -1,7 +1,7 @@
 //! The connections of a pool, by origin, as a shard with its own lock.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     net::IpAddr,
     sync::{
         Arc,
@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use gancho_domain::{IdMap, TenantId};
 use hyper::client::conn::{http1, http2};
 use tokio::time::Instant;
 
@@ -18,8 +19,43 @@ use crate::handshake::{Body, MaxStreams};
 #[derive(Default)]
 pub(crate) struct Shard {
     pub(crate) destinations: HashMap<Box<str>, Destination>,
-    /// The number of connections, idle and shared.
-    pub(crate) kept: usize,
+    pub(crate) counts: ConnectionCounts,
+}
+
+/// The tenant that a connection is counted for; `None` for the gateway itself. It is the one that has used it last, or
+/// for a shared connection the one that has opened it.
+pub(crate) type ConnectionOwner = Option<TenantId>;
+
+/// The numbers of connections, idle and shared.
+#[derive(Default)]
+pub(crate) struct ConnectionCounts {
+    pub(crate) all: usize,
+    by_owner: IdMap<ConnectionOwner, usize>,
+}
+
+impl ConnectionCounts {
+    pub(crate) fn add(&mut self, owner: ConnectionOwner) {
+        self.all += 1;
+        *self.by_owner.entry(owner).or_default() += 1;
+    }
+
+    pub(crate) fn remove(&mut self, owner: ConnectionOwner) {
+        self.all -= 1;
+        if let Entry::Occupied(mut count) = self.by_owner.entry(owner) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    fn largest(&self) -> usize {
+        self.by_owner.values().copied().max().unwrap_or_default()
+    }
+
+    fn of(&self, owner: ConnectionOwner) -> usize {
+        self.by_owner.get(&owner).copied().unwrap_or_default()
+    }
 }
 
 #[derive(Default)]
@@ -36,7 +72,6 @@ pub(crate) struct IdleConnection {
 }
 
 /// A connection that has to make room for others. Held for its `Drop`, which closes it.
-#[expect(dead_code, reason = "held to be dropped")]
 pub(crate) enum EvictedConnection {
     Idle(IdleConnection),
     Shared(Arc<SharedConnection>),
@@ -49,12 +84,14 @@ pub(crate) enum PooledConnection {
 }
 
 pub(crate) struct ExclusiveConnection {
+    pub(crate) owner: ConnectionOwner,
     pub(crate) sender: http1::SendRequest<Body>,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) opened: Instant,
 }
 
 pub(crate) struct SharedConnection {
+    pub(crate) owner: ConnectionOwner,
     pub(crate) sender: http2::SendRequest<Body>,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) opened: Instant,
@@ -94,8 +131,19 @@ impl Destination {
             + self.shared.iter().filter(|shared| !shared.sender.is_closed()).count()
     }
 
-    fn take_unused(&mut self) -> Option<Arc<SharedConnection>> {
-        let unused = |shared: &Arc<SharedConnection>| shared.in_flight.load(Ordering::Relaxed) == 0;
+    /// Returns the owner of each connection.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = ConnectionOwner> {
+        let idle = self.idle.iter().map(|idle| idle.own.owner);
+        idle.chain(self.shared.iter().map(|shared| shared.owner))
+    }
+
+    fn take_unused(
+        &mut self,
+        may_go: impl Fn(ConnectionOwner) -> bool,
+    ) -> Option<Arc<SharedConnection>> {
+        let unused = |shared: &Arc<SharedConnection>| {
+            shared.in_flight.load(Ordering::Relaxed) == 0 && may_go(shared.owner)
+        };
         self.shared.iter().position(unused).map(|at| self.shared.swap_remove(at))
     }
 }
@@ -121,20 +169,36 @@ impl Shard {
         change(self.destinations.entry(origin.into()).or_default())
     }
 
-    /// Removes the connection that was idle longest, or else an unused shared one. The caller drops it without the
+    /// Removes a connection of the owner that has most of them: the one that was idle longest, or else an unused
+    /// shared one. If all of its connections are in use, another owner loses one. The caller drops it without the
     /// lock.
     pub(crate) fn evict(&mut self) -> Option<EvictedConnection> {
-        let oldest = self
-            .destinations
-            .values_mut()
-            .filter(|destination| !destination.idle.is_empty())
-            .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
-        let idle = oldest.and_then(|destination| destination.idle.pop_front());
-        let evicted = idle.map(EvictedConnection::Idle).or_else(|| {
-            let unused = self.destinations.values_mut().find_map(Destination::take_unused);
-            unused.map(EvictedConnection::Shared)
-        })?;
-        self.kept -= 1;
+        let largest = self.counts.largest();
+        let Self { destinations, counts } = self;
+        let evicted = evict(destinations, |owner| counts.of(owner) == largest)
+            .or_else(|| evict(destinations, |_| true))?;
+        counts.remove(match &evicted {
+            EvictedConnection::Idle(idle) => idle.own.owner,
+            EvictedConnection::Shared(shared) => shared.owner,
+        });
         Some(evicted)
     }
+}
+
+fn evict(
+    destinations: &mut HashMap<Box<str>, Destination>,
+    may_go: impl Fn(ConnectionOwner) -> bool,
+) -> Option<EvictedConnection> {
+    let oldest = destinations
+        .values_mut()
+        .filter_map(|destination| {
+            let place = destination.idle.iter().position(|idle| may_go(idle.own.owner))?;
+            Some((destination.idle[place].since, place, destination))
+        })
+        .min_by_key(|(since, ..)| *since);
+    if let Some((_, place, destination)) = oldest {
+        return destination.idle.remove(place).map(EvictedConnection::Idle);
+    }
+    let unused = destinations.values_mut().find_map(|one| one.take_unused(&may_go));
+    unused.map(EvictedConnection::Shared)
 }

@@ -3,6 +3,9 @@
 //! An HTTP/1.1 connection belongs to one delivery at a time and is idle here in between. The most recently
 //! used is taken first, so that few stay warm and the rest expire. An HTTP/2 connection is shared up to a
 //! limit. Locks are held for a lookup and a push, never across an await.
+//!
+//! Where there is no room, the tenant with most connections loses one: a tenant with very many hosts in steady use does
+//! not make the rarely used ones of others open a connection for each delivery.
 
 use std::{
     collections::VecDeque,
@@ -21,8 +24,8 @@ use tokio::time::Instant;
 
 use crate::{
     connections::{
-        Destination, ExclusiveConnection, IdleConnection, PooledConnection, Shard,
-        SharedConnection, StreamPermit,
+        ConnectionCounts, ConnectionOwner, Destination, ExclusiveConnection, IdleConnection,
+        PooledConnection, Shard, SharedConnection, StreamPermit,
     },
     handshake::Sender,
     settings::Settings,
@@ -56,7 +59,7 @@ struct LockedShard<'a> {
 impl<'a> LockedShard<'a> {
     fn new(shard: &'a Mutex<Shard>, kept_in_all: &'a AtomicUsize) -> Self {
         let shard = shard.lock();
-        Self { before: shard.kept, shard, kept_in_all }
+        Self { before: shard.counts.all, shard, kept_in_all }
     }
 }
 
@@ -77,7 +80,8 @@ impl DerefMut for LockedShard<'_> {
 impl Drop for LockedShard<'_> {
     fn drop(&mut self) {
         // Wraps around for fewer, as it must.
-        self.kept_in_all.fetch_add(self.shard.kept.wrapping_sub(self.before), Ordering::Relaxed);
+        let change = self.shard.counts.all.wrapping_sub(self.before);
+        self.kept_in_all.fetch_add(change, Ordering::Relaxed);
     }
 }
 
@@ -116,7 +120,7 @@ impl Pool {
     /// connections keeps them, and one destination may have all that others do not use.
     fn shrink(&self) {
         while self.kept.load(Ordering::Relaxed) > self.limits.in_all {
-            let fullest = self.shards.iter().max_by_key(|shard| shard.lock().kept);
+            let fullest = self.shards.iter().max_by_key(|shard| shard.lock().counts.all);
             let evicted = fullest.and_then(|shard| LockedShard::new(shard, &self.kept).evict());
             if evicted.is_none() {
                 return;
@@ -124,10 +128,11 @@ impl Pool {
         }
     }
 
-    /// Returns a live connection to the origin whose peer `fits` the current policy.
+    /// Returns a live connection to the origin whose peer `fits` the current policy, for this owner.
     pub(crate) fn take(
         &self,
         origin: &str,
+        owner: ConnectionOwner,
         fits: impl Fn(IpAddr) -> bool,
     ) -> Option<PooledConnection> {
         let now = Instant::now();
@@ -139,11 +144,13 @@ impl Pool {
         let shard = &mut *shard;
         let destination = shard.destinations.get_mut(origin)?;
         if !destination.shared.is_empty() {
-            let before = destination.shared.len();
             destination.shared.retain(|shared| {
-                !shared.sender.is_closed() && fresh(shared.opened) && fits(shared.peer)
+                let stays = !shared.sender.is_closed() && fresh(shared.opened) && fits(shared.peer);
+                if !stays {
+                    shard.counts.remove(shared.owner);
+                }
+                stays
             });
-            shard.kept -= before - destination.shared.len();
             let has_room = |shared: &&Arc<SharedConnection>| shared.has_room(self.limits.streams);
             if let Some(shared) = destination.shared.iter().find(has_room) {
                 shared.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -153,9 +160,10 @@ impl Pool {
                 }));
             }
         }
-        while let Some(IdleConnection { own, until, .. }) = destination.idle.pop_back() {
-            shard.kept -= 1;
+        while let Some(IdleConnection { mut own, until, .. }) = destination.idle.pop_back() {
+            shard.counts.remove(own.owner);
             if own.sender.is_ready() && now < until && fresh(own.opened) && fits(own.peer) {
+                own.owner = owner;
                 return Some(PooledConnection::ExclusiveConnection(own));
             }
             unfit.push(own);
@@ -167,16 +175,19 @@ impl Pool {
     pub(crate) fn hold(
         &self,
         origin: &str,
+        owner: ConnectionOwner,
         sender: Sender,
         peer: Option<IpAddr>,
     ) -> PooledConnection {
         let opened = Instant::now();
         match sender {
             Sender::H1(sender) => {
-                PooledConnection::ExclusiveConnection(ExclusiveConnection { sender, peer, opened })
+                let own = ExclusiveConnection { owner, sender, peer, opened };
+                PooledConnection::ExclusiveConnection(own)
             }
             Sender::H2(sender, max_streams) => {
                 let shared = Arc::new(SharedConnection {
+                    owner,
                     sender,
                     peer,
                     opened,
@@ -194,6 +205,7 @@ impl Pool {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
+        let owner = connection.owner;
         let mut shard = self.locked(origin);
         let grew = shard.at(origin, |destination| {
             let may_have_room = |one: &&Arc<SharedConnection>| {
@@ -203,7 +215,9 @@ impl Pool {
             destination.shared.extend(is_kept.then_some(connection));
             is_kept
         });
-        shard.kept += usize::from(grew);
+        if grew {
+            shard.counts.add(owner);
+        }
         drop(shard);
         self.shrink();
     }
@@ -220,6 +234,7 @@ impl Pool {
         }
         let since = Instant::now();
         let keep_for = keep_for.unwrap_or(Duration::MAX).min(self.limits.idle_timeout);
+        let owner = own.owner;
         let idle = IdleConnection { own, since, until: since + keep_for };
         let mut shard = self.locked(origin);
         let evicted = shard.at(origin, |destination| {
@@ -227,7 +242,10 @@ impl Pool {
             let full = destination.idle.len() > self.limits.per_destination;
             full.then(|| destination.idle.pop_front()).flatten()
         });
-        shard.kept += usize::from(evicted.is_none());
+        shard.counts.add(owner);
+        if let Some(evicted) = &evicted {
+            shard.counts.remove(evicted.own.owner);
+        }
         drop(shard);
         drop(evicted);
         self.shrink();
@@ -254,7 +272,13 @@ impl Pool {
                 });
             }
             shard.destinations.retain(|_, destination| destination.idle_count() > 0);
-            shard.kept = shard.destinations.values().map(Destination::idle_count).sum();
+            let mut counts = ConnectionCounts::default();
+            shard
+                .destinations
+                .values()
+                .flat_map(Destination::owners)
+                .for_each(|one| counts.add(one));
+            shard.counts = counts;
             drop(shard);
         }
     }

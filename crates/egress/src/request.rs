@@ -13,7 +13,7 @@ use http::{
 use http_body_util::Full;
 use url::{Position, Url};
 
-use crate::handshake::Body;
+use crate::{connections::ConnectionOwner, handshake::Body};
 
 /// The form of the request target, which depends on the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +48,10 @@ pub(crate) fn clean(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }
 
-/// Method, URL and body. Cheap to copy.
+/// Method, URL and body, and who it is for. Cheap to copy.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestParts<'a> {
+    pub(crate) owner: ConnectionOwner,
     pub(crate) method: Method,
     pub(crate) url: &'a Url,
     pub(crate) body: Bytes,
@@ -61,7 +62,7 @@ pub(crate) fn shape(
     form: TargetForm,
     mut headers: HeaderMap,
 ) -> Result<Request<Body>, http::Error> {
-    let RequestParts { method, url, body } = ask;
+    let RequestParts { method, url, body, .. } = ask;
     let uri = match form {
         TargetForm::Origin => {
             let path = PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])?;

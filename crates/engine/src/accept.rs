@@ -102,7 +102,7 @@ impl Engine {
         let Some(tenant) = parcels.first().map(|new| new.parcel.tenant) else {
             return Ok(Vec::new());
         };
-        let share = self.write_shares.acquire(tenant, rows).await;
+        let share = self.write_shares.acquire(tenant, self.store.shard(tenant), rows).await;
         let this = self.clone();
         let work = async move {
             let stored = this.store_and_queue(origin, &mut parcels).await;
@@ -159,7 +159,9 @@ impl Engine {
                 ledger: None,
                 deliveries: new.deliveries[first..end].to_vec(),
             }];
-            let _share = self.write_shares.acquire(new.parcel.tenant, end - first).await;
+            let tenant = new.parcel.tenant;
+            let _share =
+                self.write_shares.acquire(tenant, self.store.shard(tenant), end - first).await;
             let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
             let reserved = self.reserve(&mut part, member.is_some());
             let node = member.unwrap_or_else(|| self.node());

@@ -47,12 +47,26 @@ pub(crate) async fn carry(
         if let Some(change) = slot.finish(outcome) {
             engine.log_breaker(&ticket.job, change);
         }
-        settlement(&engine, &lane, &ticket, &carried, started_at).await
+        let settling = async {
+            let settlement = settlement(&engine, &lane, &ticket, &carried, started_at).await;
+            settle(&engine, &lane, &ticket, settlement).await;
+        };
+        return engine.write_last(std::slice::from_ref(&ticket), settling).await;
     };
+    let settling = settle(&engine, &lane, &ticket, settlement);
+    engine.write_last(std::slice::from_ref(&ticket), settling).await;
+}
+
+/// Writes the result, unless the lease was lost.
+async fn settle(
+    engine: &Arc<Engine>,
+    lane: &LaneState,
+    ticket: &Ticket,
+    settlement: Option<Settlement>,
+) {
     if let Some(settlement) = settlement {
-        settle::settle(&engine, &lane, &ticket, settlement).await;
+        settle::settle(engine, lane, ticket, settlement).await;
     }
-    drop(ticket);
 }
 
 /// Why it is not tried at all: its content was erased, or it waited too long.

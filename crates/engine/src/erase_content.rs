@@ -5,15 +5,12 @@
 
 use bytes::Bytes;
 use gancho_domain::{Parcel, ParcelId, State, TenantScope};
-use gancho_store::{ContentErasure, DeliveryRow};
+use gancho_store::{ContentErasure, DeliveryRow, deliveries::MAX_CANCELED};
 
 use crate::{
     Engine,
     archive::{ArchiveRunError, LetterName},
 };
-
-/// Maximum deliveries that one transaction gives up.
-const STEP: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErasedContent {
@@ -38,7 +35,7 @@ impl Engine {
         let Some(view) = self.store.event(scope, id).await? else { return Ok(erased) };
         let waits = |row: &&DeliveryRow| matches!(row.state, State::Pending | State::Waiting);
         let waiting: Vec<_> = view.deliveries.iter().filter(waits).map(|row| row.id).collect();
-        for ids in waiting.chunks(STEP) {
+        for ids in waiting.chunks(MAX_CANCELED) {
             erased.canceled += self.store.cancel(scope, ids.to_vec(), self.clock.now()).await?;
         }
         let (parcel, now) = (&view.parcel, self.clock.now());

@@ -106,8 +106,8 @@ pub(crate) struct Ticket {
     pub node: NodeId,
     /// A moment before it was leased.
     leased_at: Instant,
-    /// Held for its `Drop`: returns the seat.
-    _seat: Seat,
+    /// Returned when dropped.
+    seat: Seat,
 }
 
 impl Ticket {
@@ -118,11 +118,16 @@ impl Ticket {
         leased_at: Instant,
         seat: Seat,
     ) -> Self {
-        Self { job, plan, node, leased_at, _seat: seat }
+        Self { job, plan, node, leased_at, seat }
     }
 
     pub fn leased_at(&self) -> std::time::Instant {
         self.leased_at.into_std()
+    }
+
+    /// Gives the seat to others, while a result waits for a database that does not answer.
+    pub fn set_aside(&self) {
+        self.seat.set_aside();
     }
 
     pub fn lease(&self) -> Lease {

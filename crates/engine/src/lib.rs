@@ -1,7 +1,7 @@
 //! Claim → carry → settle: delivers accepted parcels to their targets, fairly, at least once.
 //!
 //! In reading order: `carrier` is the code that a lane adds, `retry_read` how it reads from the store, and
-//! `off_thread` how flows run long checks; `engine` is the whole and how it starts; `lane` is one lane at
+//! `check_threads` how flows run long checks; `engine` is the whole and how it starts; `lane` is one lane at
 //! work. Deliveries enter by `accept` (directly from a flow, in turns by `write_shares` and `tenant_shares`)
 //! or by `claim` (from the store), each with a seat in the `room`; `scheduler` decides which is next;
 //! `dispatch` starts it; `carry` makes the attempt (`suspect` has the precaution before some); `follow` gets
@@ -30,6 +30,7 @@ pub mod archive;
 mod bell;
 pub mod carrier;
 mod carry;
+mod check_threads;
 pub mod claim;
 mod clock_guard;
 mod delivery_log;
@@ -46,7 +47,6 @@ mod lane_counters;
 mod limits;
 mod log_sampler;
 mod membership;
-mod off_thread;
 mod open_breakers;
 pub mod outcome_counters;
 mod pauses;
@@ -61,6 +61,7 @@ mod retry_read;
 pub mod room;
 mod run_to_completion;
 pub mod scheduler;
+mod set_aside;
 mod settle;
 pub mod spans;
 mod statistics;
@@ -74,6 +75,7 @@ mod write_shares;
 
 pub use archive::{Archive, ArchiveError, ArchiveRunError, LetterName};
 pub use carrier::{AttemptResult, Carrier, Terms};
+pub use check_threads::{CheckThreads, run_inline};
 pub use clock_guard::{MAX_CLOCK_OFFSET, correct_clock};
 pub use engine::{Engine, EngineSetup};
 pub use erase_content::ErasedContent;
@@ -81,7 +83,6 @@ pub use fleet::NodeRole;
 pub use lane::{LaneSetup, LaneTerms};
 pub use lane_counters::LaneCounters;
 pub use limits::Limits;
-pub use off_thread::off_thread;
 pub use open_breakers::OpenBreaker;
 pub use outcome_counters::{FailureCount, OutcomeCounts, TenantCount};
 pub use preemption::Preemption;

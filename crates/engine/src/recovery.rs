@@ -32,7 +32,7 @@ impl Engine {
                 self.fail(error);
                 Recovery::Stop
             }
-            StoreError::Unavailable(_) | StoreError::Moving(_) => {
+            StoreError::Unavailable(_) | StoreError::TimedOut(_) | StoreError::Moving(_) => {
                 if self.note_store_failure(step) {
                     tracing::warn!(step, %error, "store operation failed; retrying");
                 }

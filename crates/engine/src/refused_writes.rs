@@ -50,9 +50,10 @@ impl Engine {
                 (&refused.full, "storage_full")
             }
             StoreError::Busy(_) => (&refused.busy, "too_many_requests"),
-            StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Moving(_) => {
-                (&refused.unavailable, "unavailable")
-            }
+            StoreError::Unavailable(_)
+            | StoreError::TimedOut(_)
+            | StoreError::Broken(_)
+            | StoreError::Moving(_) => (&refused.unavailable, "unavailable"),
             StoreError::Fenced
             | StoreError::Refused(_)
             | StoreError::Taken(_)

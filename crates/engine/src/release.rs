@@ -1,4 +1,5 @@
-//! Releases deliveries that this node will not carry. They keep their seats until the store has them.
+//! Releases deliveries that this node will not carry. They keep their seats until the store has them, or they are set
+//! aside.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,6 +26,11 @@ impl Engine {
         for ticket in &tickets {
             by_node.entry(ticket.node).or_default().push(ticket.lease());
         }
+        self.write_last(&tickets, self.release_leases(by_node)).await;
+        drop(tickets);
+    }
+
+    async fn release_leases(self: &Arc<Self>, by_node: BTreeMap<NodeId, Vec<Lease>>) {
         for (node, leases) in by_node {
             let mut backoff = Backoff::new();
             while let Err(error) = self.store.release(node, leases.clone()).await {
@@ -39,6 +45,5 @@ impl Engine {
                 }
             }
         }
-        drop(tickets);
     }
 }

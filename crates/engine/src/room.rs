@@ -3,8 +3,15 @@
 //!
 //! The lanes share the room, but each has a part that the others cannot take: a lane whose targets are all
 //! slow does not stop the other lanes.
+//!
+//! Where tenants live in several databases, one that does not answer keeps the results of its deliveries in
+//! memory until it does. These are set aside, up to half as many as the room has: what is due in the other
+//! databases needs the seats.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use gancho_domain::Lane;
 use parking_lot::Mutex;
@@ -21,6 +28,8 @@ pub struct Room {
     spared: Size,
     lanes: Vec<Lane>,
     used: Mutex<[LaneUsage; LANES]>,
+    /// What was set aside. Locked after `used`.
+    aside: Mutex<Size>,
     /// Rung when there is room for a lane that waits for it.
     bells: [Arc<Notify>; LANES],
     /// Rung when all seats are back.
@@ -49,6 +58,7 @@ impl Room {
             spared: Size { jobs: max.jobs / 8, bytes: max.bytes / 8 },
             lanes,
             used: Mutex::default(),
+            aside: Mutex::default(),
             bells: std::array::from_fn(|_| Arc::new(Notify::new())),
             empty: Notify::new(),
         })
@@ -85,11 +95,13 @@ impl Room {
         self.used.lock()[lane.index()].wanted.is_some()
     }
 
+    /// Includes what was set aside.
     pub fn used(&self) -> Size {
         let used = self.used.lock();
+        let aside = self.aside.lock();
         Size {
-            jobs: used.iter().map(|lane| lane.size.jobs).sum(),
-            bytes: used.iter().map(|lane| lane.size.bytes).sum(),
+            jobs: used.iter().map(|lane| lane.size.jobs).sum::<usize>() + aside.jobs,
+            bytes: used.iter().map(|lane| lane.size.bytes).sum::<usize>() + aside.bytes,
         }
     }
 
@@ -108,7 +120,7 @@ impl Room {
         let mine = &mut used[lane.index()].size;
         mine.jobs += size.jobs;
         mine.bytes += size.bytes;
-        Seats { room: self.clone(), lane, size }
+        Seats { room: self.clone(), lane, size, is_aside: AtomicBool::new(false) }
     }
 
     fn free(&self, used: &[LaneUsage; LANES], lane: Lane) -> Size {
@@ -130,6 +142,28 @@ impl Room {
         }
     }
 
+    /// Adds to what was set aside, unless it is too much.
+    fn set_aside(&self, size: Size) -> bool {
+        let mut aside = self.aside.lock();
+        let after = Size { jobs: aside.jobs + size.jobs, bytes: aside.bytes + size.bytes };
+        let fits = after.jobs <= self.max.jobs / 2 && after.bytes <= self.max.bytes / 2;
+        if fits {
+            *aside = after;
+        }
+        fits
+    }
+
+    fn take_from_aside(&self, size: Size) {
+        {
+            let mut aside = self.aside.lock();
+            aside.jobs = aside.jobs.saturating_sub(size.jobs);
+            aside.bytes = aside.bytes.saturating_sub(size.bytes);
+        }
+        if self.used().jobs == 0 {
+            self.empty.notify_waiters();
+        }
+    }
+
     fn give_back(&self, lane: Lane, size: Size) {
         let mut used = self.used.lock();
         let mine = &mut used[lane.index()].size;
@@ -143,7 +177,7 @@ impl Room {
                 self.bells[other.index()].notify_one();
             }
         }
-        if used.iter().all(|lane| lane.size.jobs == 0) {
+        if used.iter().all(|lane| lane.size.jobs == 0) && self.aside.lock().jobs == 0 {
             self.empty.notify_waiters();
         }
     }
@@ -154,6 +188,7 @@ pub struct Seats {
     room: Arc<Room>,
     lane: Lane,
     size: Size,
+    is_aside: AtomicBool,
 }
 
 /// The seat of one delivery.
@@ -174,7 +209,17 @@ impl Seats {
         let mine = &mut used[self.lane.index()].size;
         mine.jobs += missing.jobs;
         mine.bytes += missing.bytes;
-        Seats { room: self.room.clone(), lane: self.lane, size: wanted }
+        let is_aside = AtomicBool::new(false);
+        Seats { room: self.room.clone(), lane: self.lane, size: wanted, is_aside }
+    }
+
+    /// Frees them for others, although what they are for stays in memory. If too much does already, they stay
+    /// taken.
+    pub fn set_aside(&self) {
+        if !self.is_aside.load(Ordering::Acquire) && self.room.set_aside(self.size) {
+            self.is_aside.store(true, Ordering::Release);
+            self.room.give_back(self.lane, self.size);
+        }
     }
 
     pub fn size(&self) -> Size {
@@ -184,7 +229,9 @@ impl Seats {
 
 impl Drop for Seats {
     fn drop(&mut self) {
-        if self.size != Size::default() {
+        if *self.is_aside.get_mut() {
+            self.room.take_from_aside(self.size);
+        } else if self.size != Size::default() {
             self.room.give_back(self.lane, self.size);
         }
     }
@@ -224,6 +271,28 @@ mod tests {
         drop(seats);
         assert_eq!(room.used(), size(2, 120));
         drop(ones);
+        assert_eq!(room.used(), Size::default());
+    }
+
+    #[tokio::test]
+    async fn what_is_set_aside_leaves_its_seats_to_others() {
+        let room = Room::new(MAX, vec![Lane::Webhook]);
+        let bell = room.bell(Lane::Webhook);
+        let mut held: Vec<Seats> =
+            (0..120).map(|_| room.take(Lane::Webhook, size(1, 10)).unwrap()).collect();
+        assert!(room.take_up_to(Lane::Webhook, MAX, 1).is_none());
+        held.iter().for_each(Seats::set_aside);
+        held.iter().for_each(Seats::set_aside);
+        bell.notified().await;
+        assert_eq!(room.used(), size(120, 1_200));
+        assert!(room.take(Lane::Webhook, size(61, 0)).is_none(), "half of them at most");
+        let others = room.take(Lane::Webhook, size(60, 0)).unwrap();
+        held.truncate(30);
+        assert!(room.take(Lane::Webhook, size(60, 0)).is_some(), "the others of them are back");
+        drop(others);
+        assert!(futures_util::FutureExt::now_or_never(room.emptied()).is_none());
+        drop(held);
+        room.emptied().await;
         assert_eq!(room.used(), Size::default());
     }
 

@@ -112,7 +112,7 @@ impl DispatchCarrier {
         };
         let record = header_record(&headers);
         let body = job.parcel.body.clone();
-        let outcome = self.client.post(url, headers, body, self.timeout).await;
+        let outcome = self.client.post_for(job.tenant, url, headers, body, self.timeout).await;
         carried(outcome, record, self.clock.now())
     }
 

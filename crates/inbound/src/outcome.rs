@@ -217,6 +217,13 @@ impl ReceiveError {
         Self { retry_after: Some(Duration::from_secs(5)), ..denied }
     }
 
+    /// Returns the response to a verified partner that has too much in progress.
+    pub(crate) fn too_many_at_a_time() -> Self {
+        let detail = "too many webhooks of this partner are being processed: send it again";
+        let denied = Self::new(503, "unavailable", Reason::Rate, detail).noted(detail);
+        Self { retry_after: Some(Duration::from_secs(1)), ..denied }
+    }
+
     pub(crate) fn store(error: &StoreError) -> Self {
         let (code, detail) = match error {
             StoreError::Full(_) => {

@@ -38,14 +38,24 @@ use crate::{
 };
 
 impl Inbound {
-    #[instrument(level = "debug", skip_all, fields(partner = request.partner))]
     pub async fn receive(&self, request: &ReceivedRequest) -> Outcome {
+        self.receive_if(request, &|| true).await
+    }
+
+    /// As [`Self::receive`], unless `admit` refuses the request. It is called once the request is verified: what
+    /// nobody has signed must not use up a partner's share.
+    #[instrument(level = "debug", skip_all, fields(partner = request.partner))]
+    pub async fn receive_if(
+        &self,
+        request: &ReceivedRequest,
+        admit: &(dyn Fn() -> bool + Sync),
+    ) -> Outcome {
         let now = self.clock.now();
         let source = match self.find(request, now).await {
             Ok(source) => source,
             Err(stop) => return self.stop(stop, None, request, now),
         };
-        match self.verify_and_accept(&source, request, now).await {
+        match self.verify_and_accept(&source, request, admit, now).await {
             Ok(accepted) => Outcome::Accepted(accepted),
             Err(stop) => self.stop(stop, Some(&source), request, now),
         }
@@ -55,11 +65,15 @@ impl Inbound {
         &self,
         source: &Arc<PreparedSource>,
         request: &ReceivedRequest,
+        admit: &(dyn Fn() -> bool + Sync),
         now: Time,
     ) -> Result<Acceptance, EarlyReply> {
         self.greet(source, request, now)?;
         let parts = {
             let message = self.verify(source, request, now).await?;
+            if !admit() {
+                return Err(ReceiveError::too_many_at_a_time().into());
+            }
             self.pass(&message, now)?;
             self.greet_verified(&message, request, now).await?;
             identify(&message, source, request)?

@@ -10,6 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use gancho_domain::{RetryPlan, SourceId, TenantId};
 use gancho_egress::Hops;
+use gancho_engine::CheckThreads;
 use gancho_store::{Collection, Document, ReadCache, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 
@@ -25,6 +26,7 @@ pub struct Sources {
     known: ReadCache<(), SourceSet>,
     defaults: SourceDefaults,
     hops: Hops,
+    checks: Arc<CheckThreads>,
 }
 
 /// Defaults of sources.
@@ -62,7 +64,14 @@ const PAGE: usize = 500;
 impl Sources {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>) -> Self {
         let hops = Hops::new(ring.clone());
-        Self { store, ring, known: ReadCache::new(), defaults: SourceDefaults::default(), hops }
+        Self {
+            store,
+            ring,
+            known: ReadCache::new(),
+            defaults: SourceDefaults::default(),
+            hops,
+            checks: Arc::default(),
+        }
     }
 
     #[must_use]
@@ -72,6 +81,11 @@ impl Sources {
 
     pub fn defaults(&self) -> &SourceDefaults {
         &self.defaults
+    }
+
+    /// The threads that check the schemas of sources.
+    pub(crate) fn checks(&self) -> &Arc<CheckThreads> {
+        &self.checks
     }
 
     /// Marks the gateway's own requests, to detect loops.
@@ -172,7 +186,7 @@ impl Sources {
         let keys = keys.iter().map(parse_document::<SourceKey>).collect::<Result<Vec<_>>>();
         let mut keys = keys.map_err(|error| error.to_string())?;
         keys.retain(|key| key.is_of(&source));
-        PreparedSource::prepare(source, keys, made_of, &self.ring, &self.defaults)
+        PreparedSource::prepare(source, keys, made_of, &self.ring, &self.defaults, &self.checks)
     }
 }
 

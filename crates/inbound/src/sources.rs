@@ -126,6 +126,7 @@ impl SourceService {
             Vec::new(),
             &self.ring,
             self.sources.defaults(),
+            self.sources.checks(),
         );
         ready.map(|_| ()).map_err(|why| {
             let message = format!(

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use gancho_domain::{Clock, FieldError, TenantId, TenantScope, Time};
-use gancho_store::{NewSuppression, Result, Store, StoreError, Suppression};
+use gancho_store::{
+    NewSuppression, Result, Store, StoreError, Suppression, suppressions::MAX_SUPPRESSED,
+};
 
 use crate::{FailureCode, Mailbox};
 
@@ -116,7 +118,8 @@ impl Suppressions {
         self.store.remove_suppression(scope, &mailbox.normalized()).await
     }
 
-    /// Adds suppressions. Returns how many were new. Validates all of them before it stores the first.
+    /// Adds suppressions. Returns how many were new. Validates all of them before it stores the first, and stores
+    /// them in several transactions: after an error, some are stored, and the import can be repeated.
     pub async fn import(
         &self,
         scope: TenantScope,
@@ -124,8 +127,12 @@ impl Suppressions {
     ) -> Result<usize, ImportError> {
         let checked = check(&addresses).map_err(ImportError::Faulty)?;
         let now = self.clock.now();
-        let new = checked.iter().map(|(mailbox, reason)| reason.suppress(mailbox, None, now));
-        Ok(self.store.suppress(scope, new.collect()).await? as usize)
+        let mut added = 0;
+        for part in checked.chunks(MAX_SUPPRESSED) {
+            let new = part.iter().map(|(mailbox, reason)| reason.suppress(mailbox, None, now));
+            added += self.store.suppress(scope, new.collect()).await? as usize;
+        }
+        Ok(added)
     }
 }
 

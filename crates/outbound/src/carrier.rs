@@ -147,7 +147,8 @@ impl WebhookCarrier {
             Ok(prepared) => prepared,
             Err(error) => return internal_failure(format!("could not build the request: {error}")),
         };
-        let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
+        let outcome =
+            self.client.post_for(job.tenant, &target.url, headers, body, target.timeout).await;
         let carried = carried(outcome, record, self.clock.now());
         self.note(job, target, &carried).await;
         carried

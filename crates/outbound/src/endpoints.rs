@@ -14,6 +14,7 @@ mod header_check;
 mod rotate;
 pub mod seal;
 mod secret_check;
+pub mod size;
 mod terms_check;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -28,12 +29,12 @@ use gancho_vault::{KeyRing, Secret};
 use gancho_wire::SecretFormat;
 use thiserror::Error;
 
-use self::secret_check::NewSecret;
 pub use self::{
     draft::EndpointDraft,
     rotate::{DEFAULT_OVERLAP, MAX_OVERLAP, RevealedSecret, RotatedSecret},
 };
-use crate::{OrphanSweeper, PlanLimit, Plans, Registry};
+use self::{secret_check::NewSecret, size::EndpointGrowth};
+use crate::{OrphanSweeper, PlanLimit, Plans, Registry, registry::Targets};
 
 pub struct EndpointService {
     pub store: Arc<dyn Store>,
@@ -45,6 +46,7 @@ pub struct EndpointService {
     pub client: Client,
     pub plans: Arc<Plans>,
     pub orphans: Arc<OrphanSweeper>,
+    pub growth: EndpointGrowth,
 }
 
 /// A new endpoint with its secret.
@@ -62,6 +64,11 @@ pub enum EndpointError {
     Faulty(Vec<FieldError>),
     #[error("{0}")]
     PlanLimit(PlanLimit),
+    #[error(
+        "the endpoints of a tenant may take {} MiB in all, with their headers and metadata: delete some, or make them smaller",
+        size::MAX_BYTES >> 20
+    )]
+    TooLarge,
     #[error("no endpoint with this id exists")]
     NotFound,
     #[error("another endpoint of the tenant has this external id")]
@@ -98,6 +105,8 @@ impl EndpointService {
         let (endpoint, given) = self.apply(blank, draft, true)?;
         let NewSecret { secret, format: secret_format, public_key } =
             given.ok_or(EndpointError::Busy)?;
+        let bytes = size::bytes_of(&endpoint);
+        let known = self.known_if_fitting(scope, bytes).await?;
         let limit = self.plans.of(tenant).endpoints;
         if !self.store.add_endpoint(scope, endpoint.clone(), limit).await? {
             let used = self.store.endpoints(scope).await?.len() as u64;
@@ -109,6 +118,7 @@ impl EndpointService {
                 resets_at: None,
             }));
         }
+        self.growth.note(scope.tenant(), &known, bytes);
         self.registry.forget(scope.tenant());
         Ok(NewEndpoint { endpoint, secret, secret_format, public_key })
     }
@@ -152,16 +162,33 @@ impl EndpointService {
     ) -> Result<(Endpoint, T), EndpointError> {
         for _ in 0..TRIES {
             let old = self.store.endpoint(scope, id).await?.ok_or(EndpointError::NotFound)?;
-            let version = old.version;
+            let (version, before) = (old.version, size::bytes_of(&old));
             let (mut new, answer) = change(old)?;
+            let more = size::bytes_of(&new).saturating_sub(before);
+            let known = self.known_if_fitting(scope, more).await?;
             new.updated_at = self.clock.now();
             if self.store.change_endpoint(scope, new.clone()).await? {
+                self.growth.note(scope.tenant(), &known, more);
                 self.registry.forget(scope.tenant());
                 new.version = version + 1;
                 return Ok((new, answer));
             }
         }
         Err(EndpointError::Busy)
+    }
+
+    /// Returns the tenant's endpoints as they are cached, if they may take `more` bytes. They are not read again for that.
+    async fn known_if_fitting(
+        &self,
+        scope: TenantScope,
+        more: usize,
+    ) -> Result<Arc<Targets>, EndpointError> {
+        let known = match self.registry.peek(scope.tenant()) {
+            Some(known) => known,
+            None => self.registry.of(scope.tenant()).await?,
+        };
+        let is_fitting = self.growth.allows(scope.tenant(), &known, more);
+        if is_fitting { Ok(known) } else { Err(EndpointError::TooLarge) }
     }
 
     /// Returns the defaults of a new endpoint.

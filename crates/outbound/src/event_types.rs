@@ -6,16 +6,18 @@
 //! forbids it.
 //!
 //! In reading order: [`catalog`] has the built-in types; [`own`] stores the others; `type_cache` caches all
-//! of them; `check` validates an event.
+//! of them; `schema_cache` keeps compiled schemas in a bounded part of memory; `check` validates an event.
 
 pub mod catalog;
 mod check;
 pub mod own;
+mod schema_cache;
 mod type_cache;
 
 use std::sync::Arc;
 
 use gancho_domain::{FieldError, field_error::joined};
+use gancho_engine::CheckThreads;
 use gancho_store::{CollectionLimit, Store, StoreError};
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -81,11 +83,13 @@ pub enum EventTypeError {
 pub struct EventTypes {
     store: Arc<dyn Store>,
     type_cache: TypeCache,
+    checks: CheckThreads,
 }
 
 impl EventTypes {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { type_cache: TypeCache::new(store.clone()), store }
+        let (type_cache, checks) = (TypeCache::new(store.clone()), CheckThreads::default());
+        Self { store, type_cache, checks }
     }
 
     /// Returns all types that a tenant can publish, sorted by name, including archived ones. The operator

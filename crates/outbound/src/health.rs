@@ -150,13 +150,19 @@ impl HealthService {
 
     /// Stores the counts, in case this node dies before it sends the digest.
     pub async fn save_digests(&self) {
+        // Databases that do not answer.
+        let mut away = HashSet::new();
         for (tenant, endpoint, window) in self.digests.unsaved(MAX_SAVED) {
+            let shard = self.store.shard(tenant);
+            if away.contains(&shard) {
+                continue;
+            }
             let saved = self.stored_digests.save(&self.notifier, (tenant, endpoint), &window).await;
             match saved {
                 Ok(()) => self.digests.note_saved(tenant, endpoint, &window),
                 Err(error) => {
                     tracing::debug!(%error, "could not store a digest of dead letters; will retry");
-                    return;
+                    away.insert(shard);
                 }
             }
         }

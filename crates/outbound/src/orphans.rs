@@ -47,7 +47,7 @@ impl OrphanSweeper {
     pub async fn run(&self, tell: impl Fn(&[EndedDelivery]) + Sync, stop: CancellationToken) {
         let mut sweep_at = Instant::now();
         loop {
-            report(self.clear_deleted(&tell).await);
+            report(Ok(self.clear_deleted(&tell).await));
             if Instant::now() >= sweep_at {
                 report(self.sweep(&tell).await);
                 sweep_at = Instant::now() + SWEEP_INTERVAL;
@@ -71,7 +71,11 @@ impl OrphanSweeper {
         loop {
             let scan = self.store.scan_orphans(after, STEP).await?;
             for orphan in scan.orphaned {
-                count += self.clear(orphan, tell).await?;
+                // One that cannot be cleared, as its database does not answer, holds up no other.
+                match self.clear(orphan, tell).await {
+                    Ok(ended) => count += ended,
+                    error => report(error),
+                }
             }
             after = scan.next;
             if after.is_none() {
@@ -81,11 +85,15 @@ impl OrphanSweeper {
         }
     }
 
-    async fn clear_deleted(&self, tell: &(impl Fn(&[EndedDelivery]) + Sync)) -> Result<u64> {
+    async fn clear_deleted(&self, tell: &(impl Fn(&[EndedDelivery]) + Sync)) -> u64 {
         let mut count = 0;
         loop {
-            let Some(deleted) = self.deleted.lock().pop_first() else { return Ok(count) };
-            count += self.clear(deleted, tell).await?;
+            let Some(deleted) = self.deleted.lock().pop_first() else { return count };
+            match self.clear(deleted, tell).await {
+                Ok(ended) => count += ended,
+                // The sweep finds it.
+                error => report(error),
+            }
         }
     }
 

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 
 pub use self::target::{Target, Targets};
 pub use crate::endpoints::seal::{SecretRow, place, reseal};
+use crate::endpoints::size::bytes_of;
 
 pub struct Registry {
     store: Arc<dyn Store>,
@@ -79,6 +80,11 @@ impl Registry {
         let _ = timeout(LATER_READ, read).await;
     }
 
+    /// Returns the cached endpoints of a tenant, without reading the store.
+    pub fn peek(&self, tenant: TenantId) -> Option<Arc<Targets>> {
+        self.known.peek(tenant)
+    }
+
     /// Returns a cached endpoint, without reading the store.
     pub fn known(&self, tenant: TenantId, id: EndpointId) -> Option<Arc<Target>> {
         self.known.peek(tenant).and_then(|targets| targets.get(id).cloned())
@@ -119,6 +125,7 @@ impl Registry {
         let mut targets = Targets { version, ..Targets::default() };
         let mut endpoints = self.store.endpoints(scope).await?;
         endpoints.sort_by_key(|endpoint| endpoint.id);
+        targets.bytes = endpoints.iter().map(bytes_of).sum();
         for endpoint in endpoints {
             if let Some(same) = known.get(&endpoint.id).filter(|one| one.endpoint == endpoint) {
                 targets.all.push(Arc::clone(same));

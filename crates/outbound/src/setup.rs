@@ -11,7 +11,8 @@ use gancho_wire::Profile;
 
 use crate::{
     EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plans, PublishRates,
-    Publisher, Registry, Replays, WebhookCarrier, health, notify::NoticeSink,
+    Publisher, Registry, Replays, WebhookCarrier, endpoints::size::EndpointGrowth, health,
+    notify::NoticeSink,
 };
 
 pub struct OutboundSetup {
@@ -141,6 +142,7 @@ impl Outbound {
             client: client.clone(),
             plans: self.plans.clone(),
             orphans: self.orphans.clone(),
+            growth: EndpointGrowth::default(),
         }
     }
 

@@ -18,6 +18,7 @@ mod endpoints {
 }
 mod event_types {
     mod catalog;
+    mod costly_schemas;
 }
 mod events {
     mod batch;

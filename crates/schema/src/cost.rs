@@ -1,4 +1,4 @@
-//! Computes the cost of a schema per value, without evaluating it.
+//! Computes the cost of a schema per value and per byte, without evaluating it.
 //!
 //! To every value of an event some set of subschemas applies: the schema itself and those that it adds for
 //! the same value (`allOf`, `$ref`, `if` and so on). Such a set determines the sets for the value's children.
@@ -10,59 +10,67 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::patterns::{Patterns, own};
+
 /// Maximum cost per value.
 const MAX_PER_VALUE: u64 = 10_000;
 /// Maximum subschemas that apply to one value.
 const MAX_APPLIED: usize = 1_000;
 /// Maximum different sets of them.
 const MAX_SETS: usize = 5_000;
-const MAX_PATTERNS: usize = 100;
+pub(super) const MAX_PATTERNS: usize = 100;
 /// Maximum `unevaluated…` keywords: each makes the validator check everything beside it once more.
 const MAX_UNEVALUATED: u32 = 4;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Ticks for each byte of a text whose length is checked, whose format is, and of a list of unique items.
+const TICKS_OF_LENGTH: u64 = 1;
+const TICKS_OF_FORMAT: u64 = 16;
+const TICKS_OF_UNIQUE_ITEMS: u64 = 64;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Cost {
+    /// In units of work, about 10 ns each.
     pub per_value: u64,
-    pub has_patterns: bool,
+    /// In ticks, 64 to a unit.
+    pub ticks_per_byte: u64,
 }
 
 type Object = Map<String, Value>;
 
 /// Computes the cost. The error says what makes it too high, or what is not understood.
-pub(super) fn cost(root: &Value) -> Result<Cost, String> {
+pub(super) fn cost(root: &Value, patterns: &Patterns<'_>) -> Result<Cost, String> {
     if !root.is_object() && !root.is_boolean() {
         return Err("a schema must be a JSON object".to_owned());
     }
-    let patterns = count(root, &|key, value| match key {
-        "pattern" => usize::from(value.is_string()),
-        "patternProperties" => value.as_object().map_or(0, Map::len),
-        _ => 0,
-    });
-    if patterns > MAX_PATTERNS {
-        return Err(format!("too many patterns: {patterns}, the maximum is {MAX_PATTERNS}"));
+    if patterns.count > MAX_PATTERNS {
+        let count = patterns.count;
+        return Err(format!("too many patterns: {count}, the maximum is {MAX_PATTERNS}"));
     }
     let unevaluated = count(root, &|key, _| usize::from(key.starts_with("unevaluated"))) as u32;
     if unevaluated > MAX_UNEVALUATED {
         return Err(format!("`unevaluated…` may be used at most {MAX_UNEVALUATED} times"));
     }
-    let per_value = Walk { root }.dearest()?.saturating_mul(1 << unevaluated);
+    let dearest = Walk { root, patterns }.dearest()?;
+    let per_value = dearest.per_value.saturating_mul(1 << unevaluated);
+    let ticks_per_byte = dearest.ticks_per_byte.saturating_mul(1 << unevaluated);
     if per_value > MAX_PER_VALUE {
         return Err(
             "too many subschemas apply to one value: simplify `enum`, `allOf` and similar keywords"
                 .to_owned(),
         );
     }
-    Ok(Cost { per_value, has_patterns: patterns > 0 })
+    Ok(Cost { per_value, ticks_per_byte })
 }
 
 struct Walk<'a> {
     root: &'a Value,
+    patterns: &'a Patterns<'a>,
 }
 
 impl<'a> Walk<'a> {
-    /// Returns the cost of the most expensive set that can occur.
-    fn dearest(&self) -> Result<u64, String> {
-        let mut dearest = 1;
+    /// Returns the cost of the most expensive sets that can occur, by value and by byte.
+    fn dearest(&self) -> Result<Cost, String> {
+        let mut dearest = Cost { per_value: 1, ticks_per_byte: 0 };
         let mut seen = HashSet::new();
         let mut open = vec![vec![self.root]];
         while let Some(schemas) = open.pop() {
@@ -81,7 +89,9 @@ impl<'a> Walk<'a> {
             for schema in schemas {
                 self.apply(schema, &mut Vec::new(), &mut applied)?;
             }
-            dearest = dearest.max(applied.iter().map(|one| weight(one)).sum());
+            dearest.per_value = dearest.per_value.max(applied.iter().map(|one| weight(one)).sum());
+            let ticks = applied.iter().map(|one| ticks(one, self.patterns)).sum();
+            dearest.ticks_per_byte = dearest.ticks_per_byte.max(ticks);
             open.extend(children(&applied));
         }
         Ok(dearest)
@@ -198,6 +208,16 @@ fn weight(object: &Object) -> u64 {
         ["enum", "required", "type"].into_iter().filter_map(|name| object.get(name)?.as_array());
     let compared = object.get("const").map_or(0, |value| count(value, &|_, _| 1));
     1 + object.len() as u64 + lists.map(|list| list.len() as u64).sum::<u64>() + compared as u64
+}
+
+/// Returns the ticks that a subschema itself takes for each byte of a value: of its text, its names or its items.
+fn ticks(object: &Object, patterns: &Patterns<'_>) -> u64 {
+    let matched: u64 = own(object).map(|pattern| patterns.ticks_per_byte(pattern)).sum();
+    let has = |key: &str| u64::from(object.contains_key(key));
+    matched
+        + (has("minLength") + has("maxLength")) * TICKS_OF_LENGTH
+        + has("format") * TICKS_OF_FORMAT
+        + has("uniqueItems") * TICKS_OF_UNIQUE_ITEMS
 }
 
 /// Sums `each` over every member of every object, however deep.

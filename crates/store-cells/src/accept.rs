@@ -37,7 +37,7 @@ impl Accept for CellStore {
             }
             let store = cell.store()?;
             let number = self.joined_number(&cell, holder).await?;
-            cell.noted(store.accept(parcels, number).await)
+            cell.accept(store.accept(parcels, number)).await
         })
         .await
     }
@@ -49,7 +49,7 @@ impl Accept for CellStore {
         let cell = self.cell_of(part.parcel.tenant).await?;
         let store = cell.store()?;
         let number = self.joined_number(&cell, holder).await?;
-        cell.noted(store.place_part(part, number).await)
+        cell.accept(store.place_part(part, number)).await
     }
 
     async fn place_left_parts(&self, before: Time, max: usize) -> Result<usize> {

@@ -6,7 +6,7 @@ use gancho_store::{
     ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome, Result,
 };
 
-use crate::{CellStore, accept::in_parts, in_cell};
+use crate::{CellStore, accept::in_parts, long_in_cell};
 
 #[async_trait]
 impl Archiving for CellStore {
@@ -24,7 +24,8 @@ impl Archiving for CellStore {
         max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>> {
         if let ArchiveSelection::Overflow(tenant, ..) = which {
-            return in_cell!(self, tenant, |store| store.letters_to_archive(which, max, max_bytes));
+            return long_in_cell!(self, tenant, |store| store
+                .letters_to_archive(which, max, max_bytes));
         }
         let found = self
             .each(|store, _| async move { store.letters_to_archive(which, max, max_bytes).await })
@@ -47,7 +48,7 @@ impl Archiving for CellStore {
         let removed = in_parts(parts, |cell, letters| async move {
             let store = cell.store()?;
             let count = letters.len();
-            let removed = cell.noted(store.remove_archived(letters).await)?;
+            let removed = cell.long(store.remove_archived(letters)).await?;
             // One answer for each: all of them with the first.
             let mut answers = vec![0; count];
             answers.iter_mut().take(1).for_each(|first| *first = removed);
@@ -64,7 +65,7 @@ impl Archiving for CellStore {
     ) -> Result<Vec<ImportOutcome>> {
         let parts = self.by_cell(letters, |one| one.letter.tenant).await?;
         in_parts(parts, |cell, letters| async move {
-            cell.noted(cell.store()?.import_dead(letters, now).await)
+            cell.long(cell.store()?.import_dead(letters, now)).await
         })
         .await
     }

@@ -14,20 +14,27 @@ use gancho_store_postgres::{CellRow, CellState, PostgresStore};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
-/// A cell that fails is left alone for this long: callers are refused at once rather than made to wait.
+/// A cell that fails is left alone for this long: callers are refused at once rather than made to wait. One that hangs
+/// is left alone until a heartbeat to it succeeds.
 const REST: Duration = Duration::from_secs(1);
 /// Failures in a row after which a cell rests.
 const MAX_FAILURES: u32 = 3;
 /// How long a heartbeat, and what is as simple, may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a list or a step of upkeep over all cells waits for one of them. A cell that hangs is known to by its
-/// heartbeats before.
-pub(crate) const LONG_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a lookup or a write may take.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long accepting may take, which waits its turn behind the rows of others.
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a list or a step of upkeep may take. Nobody waits that long for a cell that hangs:
+/// its heartbeats tell before.
+const LONG_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The number of the home cell.
 pub const HOME: u32 = 0;
 /// Its name.
 pub const HOME_NAME: &str = "home";
+
+const SILENT: &str = "it does not answer";
 
 /// Why a cell is closed that has just been found in the directory.
 pub(crate) const NEW: &str = "it is being opened";
@@ -43,6 +50,8 @@ pub(crate) struct Cell {
     pub joining: tokio::sync::Mutex<()>,
     /// Rung when the cell refuses something because a tenant moves: then the directory is looked at at once.
     pub tenant_moves: Arc<Notify>,
+    /// Rung when the cell is found to hang: then nobody waits for it any longer.
+    hang_bell: Notify,
 }
 
 struct Connection {
@@ -58,6 +67,8 @@ struct Health {
     failures: u32,
     /// Set when calls are first suspended, and cleared when the cell responds.
     rests_until: Option<Instant>,
+    /// It accepts calls and does not answer. Cleared when it responds, as to a heartbeat.
+    hangs: bool,
 }
 
 impl Cell {
@@ -71,6 +82,7 @@ impl Cell {
             is_only: AtomicBool::new(true),
             joining: tokio::sync::Mutex::default(),
             tenant_moves,
+            hang_bell: Notify::new(),
         }
     }
 
@@ -79,7 +91,8 @@ impl Cell {
         let connection = Connection { state, url, store: Err(NEW.to_owned()) };
         let (connection, health) = (RwLock::new(connection), Mutex::default());
         let (joining, is_only) = (tokio::sync::Mutex::default(), AtomicBool::new(false));
-        Self { number, name, connection, health, is_only, joining, tenant_moves }
+        let hang_bell = Notify::new();
+        Self { number, name, connection, health, is_only, joining, tenant_moves, hang_bell }
     }
 
     pub fn is_home(&self) -> bool {
@@ -94,7 +107,7 @@ impl Cell {
     pub fn trouble(&self) -> Option<String> {
         match &self.connection.read().store {
             Err(why) => Some(why.clone()),
-            Ok(_) if self.is_resting() => Some("it does not answer".to_owned()),
+            Ok(_) if self.is_resting() => Some(SILENT.to_owned()),
             Ok(_) => None,
         }
     }
@@ -139,7 +152,7 @@ impl Cell {
     /// The store, unless it is closed or rests.
     pub fn store(&self) -> Result<Arc<PostgresStore>> {
         if self.is_resting() {
-            return Err(self.unavailable("it does not answer"));
+            return Err(self.unavailable(SILENT));
         }
         self.open_store()
     }
@@ -154,7 +167,12 @@ impl Cell {
 
     fn is_resting(&self) -> bool {
         let health = self.health.lock();
-        health.rests_until.is_some_and(|until| Instant::now() < until)
+        health.hangs || health.rests_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Whether it rests until a heartbeat succeeds.
+    pub fn is_hanging(&self) -> bool {
+        self.health.lock().hangs
     }
 
     fn unavailable(&self, why: &str) -> StoreError {
@@ -171,7 +189,7 @@ impl Cell {
                     health.failures
                 };
                 if failures >= MAX_FAILURES {
-                    self.rest(&why);
+                    self.rest(&why, false);
                 }
                 Err(if self.is_home() {
                     StoreError::Unavailable(why)
@@ -208,25 +226,52 @@ impl Cell {
     }
 
     /// A gateway of one cell is as it ever was: that one never rests.
-    fn rest(&self, error: &str) {
-        if self.is_only.load(Ordering::Relaxed) {
+    fn rest(&self, error: &str, hangs: bool) {
+        if self.is_alone() {
             return;
         }
-        let rests_until = Some(Instant::now() + REST);
-        let health = Health { failures: MAX_FAILURES, rests_until };
-        let before = std::mem::replace(&mut *self.health.lock(), health);
+        let before = {
+            let mut health = self.health.lock();
+            let hangs = hangs || health.hangs;
+            let rests_until = Some(Instant::now() + REST);
+            std::mem::replace(&mut *health, Health { failures: MAX_FAILURES, rests_until, hangs })
+        };
         if before.rests_until.is_none() {
             tracing::error!(cell = self.name, error, "cell does not answer; its tenants wait");
         }
+        if hangs {
+            self.hang_bell.notify_waiters();
+        }
     }
 
-    /// It has not answered in time: it rests at once.
+    fn is_alone(&self) -> bool {
+        self.is_only.load(Ordering::Relaxed)
+    }
+
+    /// It has not answered in time: it rests at once, until a heartbeat succeeds, and nobody waits for it any longer.
     pub fn hangs(&self) -> StoreError {
-        self.rest("it does not answer");
-        self.unavailable("it does not answer")
+        self.rest(SILENT, true);
+        self.unavailable(SILENT)
     }
 
-    /// A simple call, which a cell answers within [`TIMEOUT`] if it answers at all.
+    /// One call has not been answered in time. It may be the call, and not the cell, that is slow.
+    fn note_timeout(&self) {
+        let failures = {
+            let mut health = self.health.lock();
+            health.failures += 1;
+            health.failures
+        };
+        if failures >= MAX_FAILURES {
+            self.rest(SILENT, true);
+        }
+    }
+
+    fn timed_out(&self) -> StoreError {
+        StoreError::TimedOut(format!("cell {}: {SILENT}", self.name))
+    }
+
+    /// A simple call, which a cell answers within [`TIMEOUT`] if it answers at all. Also while it hangs: this is how it is
+    /// found to answer again.
     pub async fn bounded<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         match tokio::time::timeout(TIMEOUT, call).await {
             Ok(result) => self.noted(result),
@@ -234,11 +279,42 @@ impl Cell {
         }
     }
 
-    /// A call that may take long, and that other cells wait for.
+    /// A lookup or a write. A write that fails with [`StoreError::TimedOut`] may be carried out all the same.
+    pub async fn call<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.within(CALL_TIMEOUT, call).await
+    }
+
+    /// What is accepted. After [`StoreError::TimedOut`], what was accepted all the same is leased to no node.
+    pub async fn accept<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.within(ACCEPT_TIMEOUT, call).await
+    }
+
+    /// A call that may take long, and that other cells may wait for.
     pub async fn long<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        match tokio::time::timeout(LONG_TIMEOUT, call).await {
-            Ok(result) => self.noted(result),
-            Err(_) => Err(self.unavailable("it takes too long")),
+        self.within(LONG_TIMEOUT, call).await
+    }
+
+    /// Waits until the cell answers, the time is over, or the cell is found to hang.
+    ///
+    /// What is done again after an error must not be called by this, if a first try that is carried out late does harm: the
+    /// result of an attempt, and the release of a lease, which may by then be a later one.
+    async fn within<T>(
+        &self,
+        timeout: Duration,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        if self.is_alone() {
+            return self.noted(call.await);
+        }
+        let found_to_hang = self.hang_bell.notified();
+        tokio::select! {
+            biased;
+            result = call => self.noted(result),
+            () = found_to_hang => Err(self.timed_out()),
+            () = tokio::time::sleep(timeout) => {
+                self.note_timeout();
+                Err(self.timed_out())
+            }
         }
     }
 }

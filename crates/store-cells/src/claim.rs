@@ -83,7 +83,7 @@ impl Claiming for CellStore {
         if self.has_lost(&cell, node, lease.tenant, lease.since) {
             return Ok(false);
         }
-        cell.noted(store.note_attempt(number, lease).await)
+        cell.call(store.note_attempt(number, lease)).await
     }
 }
 

@@ -6,7 +6,7 @@ use gancho_store::{
     DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, ReplayPage, Result,
 };
 
-use crate::{CellStore, in_cell, merge::merge};
+use crate::{CellStore, long_in_cell, merge::merge};
 
 /// A place holds the time and the id of a letter; the bytes between are free, and hold the cell whose letters are being
 /// replayed, plus 1.
@@ -20,7 +20,7 @@ impl DeadLetters for CellStore {
         page: PageRequest,
     ) -> Result<Page<DeadLetter>> {
         if let Some(tenant) = filter.tenant {
-            return in_cell!(self, tenant, |store| store.dead_letters(filter, page));
+            return long_in_cell!(self, tenant, |store| store.dead_letters(filter, page));
         }
         let pages = self
             .each(|store, _| {
@@ -35,7 +35,7 @@ impl DeadLetters for CellStore {
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
         if let Some(tenant) = filter.tenant {
-            return in_cell!(self, tenant, |store| store.dead_stats(filter));
+            return long_in_cell!(self, tenant, |store| store.dead_stats(filter));
         }
         let found = self
             .each(|store, _| {
@@ -69,7 +69,7 @@ impl DeadLetters for CellStore {
         now: Time,
     ) -> Result<ReplayPage> {
         if let Some(tenant) = filter.tenant {
-            return in_cell!(self, tenant, |store| store.replay_dead(filter, max, after, now));
+            return long_in_cell!(self, tenant, |store| store.replay_dead(filter, max, after, now));
         }
         let (number, after) = after.map_or((0, None), read_place);
         let cells = self.cells();
@@ -77,7 +77,7 @@ impl DeadLetters for CellStore {
         let Some(cell) = left.next() else { return Ok(ReplayPage::default()) };
         let after = after.filter(|_| cell.number == number);
         let store = cell.store()?;
-        let page = cell.noted(store.replay_dead(filter, max, after, now).await)?;
+        let page = cell.long(store.replay_dead(filter, max, after, now)).await?;
         let next = match (page.next, left.next()) {
             (Some(next), _) => Some(write_place(cell.number, next)),
             (None, Some(other)) => Some(write_place(other.number, [0; 32])),
@@ -88,7 +88,7 @@ impl DeadLetters for CellStore {
 
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
         if let Some(tenant) = filter.tenant {
-            return in_cell!(self, tenant, |store| store.purge_dead(filter, max));
+            return long_in_cell!(self, tenant, |store| store.purge_dead(filter, max));
         }
         let mut gone = 0;
         for cell in self.cells().iter() {
@@ -97,7 +97,7 @@ impl DeadLetters for CellStore {
                 break;
             }
             let store = cell.store()?;
-            gone += cell.noted(store.purge_dead(filter.clone(), left).await)?;
+            gone += cell.long(store.purge_dead(filter.clone(), left)).await?;
         }
         Ok(gone)
     }

@@ -196,7 +196,7 @@ impl CellStore {
     pub(crate) async fn cell_for_new(&self) -> Result<Arc<Cell>> {
         let home = self.home.store()?;
         let counts: HashMap<u32, u64> =
-            self.home.noted(home.tenants_per_cell().await)?.into_iter().collect();
+            self.home.call(home.tenants_per_cell()).await?.into_iter().collect();
         let cells = self.cells();
         let open = cells.iter().filter(|cell| cell.takes_tenants());
         let fewest =
@@ -206,12 +206,17 @@ impl CellStore {
             .ok_or_else(|| StoreError::Unavailable("no cell takes new tenants now".into()))
     }
 
-    /// Creating, deleting and forgetting change the directory first here, then on other nodes.
-    pub(crate) async fn place(&self, placement: Placement) -> Result<()> {
+    /// Creating and deleting change the directory first here, then on other nodes. Returns whether the tenant was in the state
+    /// `from`: if not, it has been moved or deleted meanwhile, and its placement stays.
+    pub(crate) async fn place(&self, placement: Placement, from: PlacementState) -> Result<bool> {
         let home = self.home.store()?;
-        self.home.noted(home.set_placement(&placement).await)?;
-        self.directory.note(&placement);
-        Ok(())
+        let is_changed = self.home.call(home.change_placement(&placement, from)).await?;
+        if is_changed {
+            self.directory.note(&placement);
+        } else if let Some(found) = self.home.bounded(home.placement(placement.tenant)).await? {
+            self.directory.note(&found);
+        }
+        Ok(is_changed)
     }
 }
 

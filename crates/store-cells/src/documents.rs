@@ -140,7 +140,7 @@ impl CellStore {
         let number = self.document_cells.lock().get(&(kind, key.to_owned())).copied();
         let Some(cell) = number.and_then(|number| self.cell(number).ok()) else { return Ok(None) };
         let store = cell.store()?;
-        Ok(self.of_cell(&cell, cell.noted(store.find_document(kind, key).await)?))
+        Ok(self.of_cell(&cell, cell.call(store.find_document(kind, key)).await?))
     }
 
     /// Unless it is of a tenant that is on its way here, or has left: there it may have been changed or deleted.

@@ -8,7 +8,7 @@ use gancho_domain::ParcelId;
 use gancho_ledger::Line;
 use gancho_store::{AuditEntry, AuditFilter, AuditLog, Ledger, Page, PageRequest, Result};
 
-use crate::{CellStore, at_home};
+use crate::{CellStore, at_home, long_at_home};
 
 #[async_trait]
 impl AuditLog for CellStore {
@@ -17,14 +17,14 @@ impl AuditLog for CellStore {
     }
 
     async fn audit(&self, filter: AuditFilter, page: PageRequest) -> Result<Page<AuditEntry>> {
-        at_home!(self, |store| store.audit(filter, page))
+        long_at_home!(self, |store| store.audit(filter, page))
     }
 }
 
 #[async_trait]
 impl Ledger for CellStore {
     async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<Line>> {
-        at_home!(self, |store| store.ledger_lines(after, max))
+        long_at_home!(self, |store| store.ledger_lines(after, max))
     }
 
     async fn ledger_line_of(&self, parcel: ParcelId) -> Result<Option<Line>> {

@@ -60,7 +60,7 @@ impl Intake for CellStore {
         let max_tenants = batch.max_tenants.div_ceil(self.cells().len());
         let batch = IntakeBatch { max_tenants, ..batch };
         let taken = self
-            .each(|store, cell| {
+            .each_in_time(|store, cell| {
                 let after = self.intake.positions.lock().get(&cell.number).copied();
                 async move { store.take_intake(after, batch).await }
             })
@@ -95,7 +95,7 @@ impl Intake for CellStore {
         in_parts(parts, |cell, parcels| async move {
             let store = cell.store()?;
             let number = self.joined_number(&cell, holder).await?;
-            cell.noted(store.accept_intake(parcels, number).await)
+            cell.accept(store.accept_intake(parcels, number)).await
         })
         .await
     }
@@ -191,7 +191,8 @@ impl CellStore {
                 self.directory.note(&to);
                 return Ok(());
             }
-            from.store()?.forward_intake(&*self.cell(to.cell)?.store()?, tenant).await
+            let (store, target) = (from.store()?, self.cell(to.cell)?.store()?);
+            from.call(store.forward_intake(&target, tenant)).await
         };
         if let Err(error) = forwarded.await {
             tracing::warn!(%tenant, cell = from.name, %error, "could not forward events of a tenant that has moved; will retry");

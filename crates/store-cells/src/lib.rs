@@ -4,7 +4,7 @@
 //!
 //! In reading order: [`cell`] is one database, and whether it answers; [`directory`] says which tenant lives
 //! where; [`open`] opens the cells that the directory names, and refuses those that do not belong here, by their
-//! [`identity`]; [`members`] is a node's membership in each cell. [`spread`] asks several cells at once, and
+//! [`identity`], and [`watch`] does so again; [`members`] is a node's membership in each cell. [`spread`] asks several cells at once, and
 //! [`merge`] makes one page of theirs. Then the contract, in the files of its names: what is a tenant's goes to
 //! its cell ([`scoped`]), what is the gateway's to the home cell ([`fleet`]); [`accept`], [`claim`] (with [`late_claims`]),
 //! [`settle`], [`nodes`], [`tenants`], [`documents`], [`dead_letters`], [`archiving`], [`all_tenants`], [`intake`],
@@ -42,6 +42,7 @@ mod spread;
 mod statistics;
 mod tenants;
 mod upkeep;
+mod watch;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -58,7 +59,7 @@ pub use crate::{
     moves::{MovePoint, MoveRules, MoveStatus},
     open::{CellSecrets, CellSetup, CellStatus},
 };
-pub use gancho_store_postgres::MoveStep;
+pub use gancho_store_postgres::{MoveStep, Placement, PlacementState};
 
 pub struct CellStore {
     home: Arc<Cell>,
@@ -107,26 +108,49 @@ impl Store for CellStore {
         if self.is_alone() { "postgres" } else { "cells" }
     }
 
+    fn shard(&self, tenant: TenantId) -> Option<u32> {
+        (!self.is_alone()).then(|| self.directory.known_cell(tenant))
+    }
+
     fn bell(&self) -> Arc<Notify> {
         self.bell.clone()
     }
 }
 
-/// A call for one tenant, in its cell.
+/// A lookup or a write for one tenant, in its cell.
 macro_rules! in_cell {
     ($self:ident, $tenant:expr, |$store:ident| $call:expr) => {{
         let cell = $self.cell_of($tenant).await?;
         let $store = cell.store()?;
-        cell.noted($call.await)
+        cell.call($call).await
     }};
 }
 pub(crate) use in_cell;
 
-/// A call in the home cell.
+/// A list, or a step of upkeep, which may take longer.
+macro_rules! long_in_cell {
+    ($self:ident, $tenant:expr, |$store:ident| $call:expr) => {{
+        let cell = $self.cell_of($tenant).await?;
+        let $store = cell.store()?;
+        cell.long($call).await
+    }};
+}
+pub(crate) use long_in_cell;
+
+/// A lookup or a write in the home cell.
 macro_rules! at_home {
     ($self:ident, |$store:ident| $call:expr) => {{
         let $store = $self.home.store()?;
-        $self.home.noted($call.await)
+        $self.home.call($call).await
     }};
 }
 pub(crate) use at_home;
+
+/// A list in the home cell, which may take longer.
+macro_rules! long_at_home {
+    ($self:ident, |$store:ident| $call:expr) => {{
+        let $store = $self.home.store()?;
+        $self.home.long($call).await
+    }};
+}
+pub(crate) use long_at_home;

@@ -50,6 +50,12 @@ impl Members {
         self.all.lock().get(&node)?.terms.get(&cell).copied()
     }
 
+    /// One of those that have joined the cell.
+    pub fn any_number(&self, cell: u32) -> Option<NodeId> {
+        let all = self.all.lock();
+        all.values().find_map(|member| Some(member.terms.get(&cell)?.number))
+    }
+
     fn name(&self, node: NodeId) -> Option<String> {
         self.all.lock().get(&node).map(|member| member.name.clone())
     }
@@ -164,6 +170,14 @@ impl CellStore {
             Err(StoreError::Fenced) => Ok(HeartbeatOutcome::Fenced),
             Err(error) => Err(error),
         }
+    }
+
+    /// Finds out whether a cell that hangs answers again. Where it does not know a node of this process, it says so, and
+    /// that is an answer, too.
+    pub(crate) async fn probe(&self, cell: &Cell) {
+        let Ok(store) = cell.open_store() else { return };
+        let number = self.members.any_number(cell.number).unwrap_or(NOBODY);
+        let _ = cell.bounded(store.heartbeat(number, Time::from_micros(0))).await;
     }
 
     /// Joins a cell again that has declared the node dead. Its membership in the other cells is not affected.

@@ -266,7 +266,7 @@ impl CellStore {
 
     async fn take_moves(self: &Arc<Self>) -> Result<()> {
         let home = self.home.open_store()?;
-        for (tenant, step) in home.abandoned_moves().await? {
+        for (tenant, step) in self.home.call(home.abandoned_moves()).await? {
             let copies = step == MoveStep::Copying;
             {
                 let mut under_way = self.moves_under_way.lock();

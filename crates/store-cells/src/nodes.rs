@@ -13,7 +13,7 @@ use gancho_store::{
 };
 
 use crate::{
-    CellStore, at_home,
+    CellStore, at_home, long_at_home,
     members::{HeartbeatOutcome, name_in_cells},
 };
 
@@ -43,7 +43,7 @@ impl Nodes for CellStore {
     }
 
     async fn nodes(&self, max: usize) -> Result<Vec<NodeRecord>> {
-        let mut nodes = at_home!(self, |store| store.nodes(max))?;
+        let mut nodes = long_at_home!(self, |store| store.nodes(max))?;
         if self.is_alone() {
             return Ok(nodes);
         }

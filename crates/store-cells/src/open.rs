@@ -3,13 +3,15 @@
 //! A cell that cannot be used is named in the log with the reason, and is tried again; the others go on.
 
 use std::{
-    sync::{Arc, Weak, atomic::Ordering},
-    time::{Duration, Instant},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
 use gancho_store::{Intake, Result, Store, StoreError, Tenants};
-use gancho_store_postgres::{CellRow, CellState, Options, PostgresStore, schema_version};
+use gancho_store_postgres::{
+    CellRow, CellState, Options, Placement, PlacementState, PostgresStore, schema_version,
+};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -17,15 +19,10 @@ use crate::{
     CellStore,
     cell::{Cell, HOME_NAME},
     identity::{Identity, identity, is_home, of_check, of_url, put_identity},
-    moves::MoveRules,
+    moves::{MoveRules, refused},
+    watch,
 };
 
-/// How often the directory is looked at.
-const REFRESH: Duration = Duration::from_secs(1);
-/// How long after a tenant was found to have moved.
-const REFRESH_AT_ONCE: Duration = Duration::from_millis(20);
-/// How long after a failure a cell is tried again.
-const REOPEN: Duration = Duration::from_secs(5);
 const MAX_NAME: usize = 40;
 
 /// Encrypts what the directory and the cells hold of secrets, with the key ring of the gateway.
@@ -99,23 +96,22 @@ impl CellStore {
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
-        let found = store.refresh_once().await?;
+        let found = Box::pin(store.refresh_once()).await?;
         join_all(found.iter().map(|cell| store.open_cell(cell))).await;
-        let (weak, stop) = (Arc::downgrade(&store), store.stopping.clone());
-        store.tasks.spawn(async move { watch(weak, tenant_moves, stop).await });
+        watch::start(&store, tenant_moves);
         Ok(store)
     }
 
     /// Reads the directory, and returns the cells that are not open.
     pub(crate) async fn refresh_once(&self) -> Result<Vec<Arc<Cell>>> {
         let home = self.home.open_store()?;
-        let rows = home.cells().await?;
+        let rows = self.home.call(home.cells()).await?;
         if !rows.is_empty() {
             if self.is_alone() {
                 home.adopt_tenants().await?;
                 self.directory.load(&home).await?;
             } else {
-                self.directory.refresh(&home).await?;
+                self.home.long(self.directory.refresh(&home)).await?;
             }
         }
         let before = self.cells();
@@ -130,11 +126,16 @@ impl CellStore {
         cells.extend(rows.iter().map(of_row));
         self.home.is_only.store(cells.len() == 1, Ordering::Relaxed);
         let closed = cells.iter().filter(|cell| !cell.is_open()).cloned().collect();
+        if before.iter().any(|cell| cells.iter().all(|one| one.number != cell.number)) {
+            let is_there = |number: u32| cells.iter().any(|cell| cell.number == number);
+            self.deferred.keep(is_there);
+            self.late_claims.all.lock().retain(|(cell, _), _| is_there(*cell));
+        }
         *self.all.write() = Arc::new(cells);
         Ok(closed)
     }
 
-    async fn open_cell(self: &Arc<Self>, cell: &Arc<Cell>) {
+    pub(crate) async fn open_cell(self: &Arc<Self>, cell: &Arc<Cell>) {
         let opened = match self.opened(&cell.name, &cell.url()).await {
             Ok(store) => {
                 forward(&self.tasks, &self.stopping, store.bell(), &self.bell);
@@ -234,14 +235,80 @@ impl CellStore {
     /// A cell that drains takes no new tenants. Whether there is such a cell.
     pub async fn drain_cell(&self, name: &str, is_draining: bool) -> Result<bool> {
         if name == HOME_NAME {
-            return Err(StoreError::Refused(
-                "the home cell cannot be drained: it has the directory".to_owned(),
-            ));
+            return Err(refused("the home cell cannot be drained: it has the directory"));
         }
         let state = if is_draining { CellState::Draining } else { CellState::Active };
         let was_there = self.home.open_store()?.set_cell_state(name, state).await?;
         self.refresh_once().await?;
         Ok(was_there)
+    }
+
+    /// At most `max` tenants of a cell, by slug, after `after`. `None`: there is no such cell.
+    ///
+    /// Those whose creation was interrupted are looked up first: they are in the cell, or forgotten.
+    pub async fn tenants_of_cell(
+        &self,
+        name: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Option<Vec<Placement>>> {
+        self.refresh_once().await?;
+        let cells = self.cells();
+        let Some(cell) = cells.iter().find(|cell| cell.name == name) else { return Ok(None) };
+        let home = self.home.open_store()?;
+        let mut found = home.placements_in(cell.number, after, max).await?;
+        for one in found.iter_mut().filter(|one| one.state == PlacementState::Creating) {
+            // Where the cell cannot be asked, they are shown as they are.
+            if let Ok(false) = self.is_unused(one).await {
+                one.state = home.placement(one.tenant).await?.map_or(one.state, |now| now.state);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Removes a cell that drains and has no tenants any more. Its database is left as it is. Whether there was such a cell.
+    ///
+    /// With `is_lost` also one that cannot be asked whether events from SQL wait in it.
+    pub async fn remove_cell(&self, name: &str, is_lost: bool) -> Result<bool> {
+        if name == HOME_NAME {
+            return Err(refused("the home cell cannot be removed: it has the directory"));
+        }
+        self.refresh_once().await?;
+        let home = self.home.open_store()?;
+        let cells = self.cells();
+        let Some(cell) = cells.iter().find(|cell| cell.name == name) else { return Ok(false) };
+        if cell.state() != CellState::Draining {
+            return Err(refused(format!(
+                "the cell {name} gets new tenants: drain it first (gancho cells drain {name} --move)"
+            )));
+        }
+        if !is_lost {
+            self.check_intake(cell).await?;
+        }
+        if !home.remove_cell(name).await? {
+            return Err(refused(format!(
+                "tenants live in the cell {name}, move, or are being erased there: move them first (gancho cells drain {name} --move)"
+            )));
+        }
+        tracing::info!(cell = name, "cell removed");
+        self.refresh_once().await.map(|_| true)
+    }
+
+    /// Fails while events that were published with SQL wait in the cell.
+    async fn check_intake(&self, cell: &Cell) -> Result<()> {
+        let counted = async { cell.bounded(cell.open_store()?.intake_counts()).await };
+        match counted.await {
+            Ok(counts) if counts.waiting == 0 => Ok(()),
+            Ok(counts) => Err(refused(format!(
+                "{} events that were published with SQL wait in the cell {}: try again in a moment",
+                counts.waiting, cell.name
+            ))),
+            Err(error) => Err(refused(format!(
+                "events that were published with SQL may wait in it, and it cannot be asked ({error}): remove it when it \
+                 answers, or as lost (gancho cells remove {} --lost)",
+                cell.name
+            ))),
+        }
     }
 
     /// The home cell first.
@@ -250,7 +317,7 @@ impl CellStore {
         if !self.is_alone() {
             self.refresh_once().await?;
         }
-        let counts = home.tenants_per_cell().await?;
+        let counts = self.home.call(home.tenants_per_cell()).await?;
         let of_cell = |cell: &Arc<Cell>| CellStatus {
             name: cell.name.clone(),
             is_draining: cell.state() == CellState::Draining,
@@ -307,36 +374,4 @@ fn forward(tasks: &TaskTracker, stop: &CancellationToken, from: Arc<Notify>, to:
             }
         }
     });
-}
-
-/// Looks at the directory, tries again to open what is closed, and carries out moves that nobody does.
-async fn watch(store: Weak<CellStore>, tenant_moves: Arc<Notify>, stop: CancellationToken) {
-    let (mut looked_at, mut reopened_at) = (Instant::now(), Instant::now());
-    loop {
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(REFRESH.saturating_sub(looked_at.elapsed())) => {}
-            () = tenant_moves.notified() => tokio::time::sleep(REFRESH_AT_ONCE).await,
-        }
-        let Some(store) = store.upgrade() else { return };
-        looked_at = Instant::now();
-        match store.refresh_once().await {
-            Ok(closed) => {
-                let is_time = reopened_at.elapsed() >= REOPEN;
-                let is_new = |cell: &Arc<Cell>| cell.trouble().as_deref() == Some(crate::cell::NEW);
-                let closed = closed.into_iter().filter(|cell| is_time || is_new(cell));
-                if is_time {
-                    reopened_at = Instant::now();
-                }
-                let closed: Vec<_> = closed.collect();
-                join_all(closed.iter().map(|cell| store.open_cell(cell))).await;
-                store.release_late();
-                store.resume_moves().await;
-            }
-            Err(error) => {
-                tracing::debug!(%error, "could not read the directory of cells; will retry");
-            }
-        }
-    }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use gancho_domain::{EndpointId, TenantScope, Time};
 use gancho_store::{EndedDelivery, OrphanScan, Orphans, Result, TenantEndpoint};
 
-use crate::{CellStore, in_cell};
+use crate::{CellStore, long_in_cell};
 
 #[async_trait]
 impl Orphans for CellStore {
@@ -26,7 +26,8 @@ impl Orphans for CellStore {
         max: usize,
         now: Time,
     ) -> Result<Vec<EndedDelivery>> {
-        in_cell!(self, scope.tenant(), |store| store.give_up_orphans(scope, endpoint, max, now))
+        long_in_cell!(self, scope.tenant(), |store| store
+            .give_up_orphans(scope, endpoint, max, now))
     }
 
     async fn lift_orphaned_pauses(&self) -> Result<u64> {

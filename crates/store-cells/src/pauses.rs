@@ -31,7 +31,7 @@ impl Pauses for CellStore {
         if self.is_alone() {
             return at_home!(self, |store| store.pauses());
         }
-        let answers = self.each(|store, _| async move { store.pauses().await }).await?;
+        let answers = self.each_in_time(|store, _| async move { store.pauses().await }).await?;
         let cells = self.cells();
         let mut known = self.pauses.lock();
         known.retain(|number, _| cells.iter().any(|cell| cell.number == *number));

@@ -45,7 +45,8 @@ impl ReplayJobs for CellStore {
     }
 
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>> {
-        let found = self.each(|store, _| async move { store.open_replays(max).await }).await?;
+        let found =
+            self.each_in_time(|store, _| async move { store.open_replays(max).await }).await?;
         let mut found = in_turn(self.living(found, |job| job.tenant));
         found.truncate(max);
         Ok(found)

@@ -12,7 +12,7 @@ use gancho_store::{
     Result, RetryOutcome, Suppression, Suppressions, Usage,
 };
 
-use crate::{CellStore, accept::CellBatch, in_cell};
+use crate::{CellStore, accept::CellBatch, in_cell, long_in_cell};
 
 #[async_trait]
 impl Endpoints for CellStore {
@@ -46,7 +46,7 @@ impl Endpoints for CellStore {
     }
 
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>> {
-        in_cell!(self, scope.tenant(), |store| store.endpoints(scope))
+        long_in_cell!(self, scope.tenant(), |store| store.endpoints(scope))
     }
 
     async fn newest_endpoints(
@@ -55,7 +55,7 @@ impl Endpoints for CellStore {
         before: Option<EndpointId>,
         max: usize,
     ) -> Result<Vec<Endpoint>> {
-        in_cell!(self, scope.tenant(), |store| store.newest_endpoints(scope, before, max))
+        long_in_cell!(self, scope.tenant(), |store| store.newest_endpoints(scope, before, max))
     }
 
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
@@ -88,7 +88,7 @@ impl Deliveries for CellStore {
     ) -> Result<DeliveryCounts> {
         let mut all = DeliveryCounts::default();
         for CellBatch { cell, things, .. } in self.by_cell(deliveries, |one| one.0).await? {
-            let tally = cell.noted(cell.store()?.count_deliveries(things).await)?;
+            let tally = cell.long(cell.store()?.count_deliveries(things)).await?;
             all.delivered += tally.delivered;
             all.failed += tally.failed;
             all.waiting += tally.waiting;
@@ -102,7 +102,7 @@ impl Deliveries for CellStore {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
-        in_cell!(self, scope.tenant(), |store| store.deliveries(scope, filter, page))
+        long_in_cell!(self, scope.tenant(), |store| store.deliveries(scope, filter, page))
     }
 
     async fn events(
@@ -111,7 +111,7 @@ impl Deliveries for CellStore {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
-        in_cell!(self, scope.tenant(), |store| store.events(scope, filter, page))
+        long_in_cell!(self, scope.tenant(), |store| store.events(scope, filter, page))
     }
 
     async fn event_outlines(
@@ -119,7 +119,7 @@ impl Deliveries for CellStore {
         scope: TenantScope,
         ids: Vec<EventId>,
     ) -> Result<Vec<EventOutline>> {
-        in_cell!(self, scope.tenant(), |store| store.event_outlines(scope, ids))
+        long_in_cell!(self, scope.tenant(), |store| store.event_outlines(scope, ids))
     }
 
     async fn body_prefixes(
@@ -128,7 +128,7 @@ impl Deliveries for CellStore {
         ids: Vec<ParcelId>,
         max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>> {
-        in_cell!(self, scope.tenant(), |store| store.body_prefixes(scope, ids, max_bytes))
+        long_in_cell!(self, scope.tenant(), |store| store.body_prefixes(scope, ids, max_bytes))
     }
 
     async fn redeliver(
@@ -137,7 +137,7 @@ impl Deliveries for CellStore {
         event: EventId,
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool> {
-        in_cell!(self, scope.tenant(), |store| store.redeliver(scope, event, deliveries))
+        long_in_cell!(self, scope.tenant(), |store| store.redeliver(scope, event, deliveries))
     }
 
     async fn retry_now(
@@ -150,7 +150,7 @@ impl Deliveries for CellStore {
     }
 
     async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64> {
-        in_cell!(self, scope.tenant(), |store| store.cancel(scope, ids, now))
+        long_in_cell!(self, scope.tenant(), |store| store.cancel(scope, ids, now))
     }
 
     async fn retry_now_in_order(
@@ -159,7 +159,7 @@ impl Deliveries for CellStore {
         ids: Vec<DeliveryId>,
         now: Time,
     ) -> Result<Vec<RetryOutcome>> {
-        in_cell!(self, scope.tenant(), |store| store.retry_now_in_order(scope, ids, now))
+        long_in_cell!(self, scope.tenant(), |store| store.retry_now_in_order(scope, ids, now))
     }
 }
 
@@ -183,14 +183,14 @@ impl EmailReports for CellStore {
         which: FailedEmails,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
-        in_cell!(self, scope.tenant(), |store| store.failed_emails(scope, which, page))
+        long_in_cell!(self, scope.tenant(), |store| store.failed_emails(scope, which, page))
     }
 }
 
 #[async_trait]
 impl Suppressions for CellStore {
     async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64> {
-        in_cell!(self, scope.tenant(), |store| store.suppress(scope, new))
+        long_in_cell!(self, scope.tenant(), |store| store.suppress(scope, new))
     }
 
     async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>> {
@@ -203,7 +203,7 @@ impl Suppressions for CellStore {
         after: Option<&str>,
         max: usize,
     ) -> Result<Vec<Suppression>> {
-        in_cell!(self, scope.tenant(), |store| store.suppressions(scope, after, max))
+        long_in_cell!(self, scope.tenant(), |store| store.suppressions(scope, after, max))
     }
 
     async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool> {

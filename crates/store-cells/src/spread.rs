@@ -3,14 +3,25 @@
 //! What only shows something (lists of the operator, counts) is made of the cells that answer. What must be complete,
 //! because something is concluded from what is not there, fails if a cell does not.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use gancho_domain::TenantId;
 use gancho_store::{Page, Result, StoreError};
 use gancho_store_postgres::PostgresStore;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{CellStore, cell::Cell};
+
+/// How long those who ask whether anything answers wait for all cells.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long a call to one of several cells may take, which the others wait for.
+#[derive(Clone, Copy)]
+enum Patience {
+    Call,
+    Long,
+}
 
 impl CellStore {
     /// The answers of the cells that answer, each with its cell. Fails if none does.
@@ -21,10 +32,48 @@ impl CellStore {
     where
         F: Future<Output = Result<T>>,
     {
-        let (answers, failure) = self.ask(call).await;
-        match failure {
-            Some(error) if answers.is_empty() => Err(error),
-            _ => Ok(answers),
+        answered(self.ask(call).await)
+    }
+
+    /// The same for a loop that serves all cells, and must not stop because one of them does not answer.
+    pub(crate) async fn each_in_time<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
+    ) -> Result<Vec<(Arc<Cell>, T)>>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        answered(self.ask_within(Patience::Call, call).await)
+    }
+
+    /// The answers that come within a moment, or else the first one. Fails if no cell answers.
+    pub(crate) async fn soonest<T, F>(
+        &self,
+        call: impl Fn(Arc<PostgresStore>) -> F,
+    ) -> Result<Vec<T>>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        if self.is_alone() {
+            let answers = self.each(|store, _| call(store)).await?;
+            return Ok(answers.into_iter().map(|(_, answer)| answer).collect());
+        }
+        let cells = self.cells();
+        let mut reads: FuturesUnordered<_> =
+            cells.iter().map(|cell| asked(cell, Patience::Call, &call)).collect();
+        let (mut answers, mut failure) = (Vec::new(), None);
+        let end = Instant::now() + GRACE;
+        loop {
+            let next = if answers.is_empty() {
+                reads.next().await
+            } else {
+                timeout_at(end, reads.next()).await.ok().flatten()
+            };
+            match next {
+                Some(Ok(answer)) => answers.push(answer),
+                Some(Err(error)) => failure = Some(more_severe(failure, error)),
+                None => return answered((answers, failure)),
+            }
         }
     }
 
@@ -78,6 +127,17 @@ impl CellStore {
     where
         F: Future<Output = Result<T>>,
     {
+        self.ask_within(Patience::Long, call).await
+    }
+
+    async fn ask_within<T, F>(
+        &self,
+        patience: Patience,
+        call: impl Fn(Arc<PostgresStore>, Arc<Cell>) -> F,
+    ) -> (Vec<(Arc<Cell>, T)>, Option<StoreError>)
+    where
+        F: Future<Output = Result<T>>,
+    {
         let cells = self.cells();
         if let [home] = cells.as_slice() {
             // Nobody waits for anyone else.
@@ -93,7 +153,7 @@ impl CellStore {
         let reads = cells.iter().map(|cell| {
             let call = &call;
             async move {
-                let answer = patiently(cell, |store| call(store, cell.clone())).await;
+                let answer = asked(cell, patience, |store| call(store, cell.clone())).await;
                 (cell.clone(), answer)
             }
         });
@@ -132,7 +192,7 @@ impl CellStore {
             .map(|cell| {
                 let call = &call;
                 let call = move |store| call(store, cell.clone());
-                async move { (cell.clone(), patiently(cell, call).await) }
+                async move { (cell.clone(), asked(cell, Patience::Call, call).await) }
             })
             .collect();
         let mut failure = None;
@@ -147,12 +207,27 @@ impl CellStore {
     }
 }
 
-/// A call to one of several cells, which the others wait for.
-async fn patiently<T, F>(cell: &Cell, call: impl Fn(Arc<PostgresStore>) -> F) -> Result<T>
+async fn asked<T, F>(
+    cell: &Cell,
+    patience: Patience,
+    call: impl Fn(Arc<PostgresStore>) -> F,
+) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
-    cell.long(call(cell.store()?)).await
+    let call = call(cell.store()?);
+    match patience {
+        Patience::Call => cell.call(call).await,
+        Patience::Long => cell.long(call).await,
+    }
+}
+
+/// Fails if there is no answer.
+fn answered<T>((answers, failure): (Vec<T>, Option<StoreError>)) -> Result<Vec<T>> {
+    match failure {
+        Some(error) if answers.is_empty() => Err(error),
+        _ => Ok(answers),
+    }
 }
 
 /// An error that says what is wrong with the call comes before an outage.

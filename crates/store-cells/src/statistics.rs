@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use crate::{
     CellStore, at_home,
     cell::{Cell, HOME},
-    in_cell,
+    long_at_home, long_in_cell,
 };
 
 /// Rows for cells that did not answer. A row holds all that a node counted in its minute, so a later one takes the place
@@ -50,6 +50,11 @@ impl DeferredRows {
         for row in rows {
             waiting.entry((node, part, row.minute, row.series)).or_insert(row);
         }
+    }
+
+    /// Drops what waits for cells that were removed.
+    pub fn keep(&self, is_there: impl Fn(u32) -> bool) {
+        self.0.lock().retain(|cell, _| is_there(*cell));
     }
 
     /// At most one batch.
@@ -157,7 +162,7 @@ impl Statistics for CellStore {
         of: Vec<(Option<TargetId>, Lane)>,
         window: StatisticsWindow,
     ) -> Result<Vec<StatisticsPoint>> {
-        in_cell!(self, scope.tenant(), |store| store.tenant_statistics(scope, of, window))
+        long_in_cell!(self, scope.tenant(), |store| store.tenant_statistics(scope, of, window))
     }
 
     async fn gateway_statistics(
@@ -165,7 +170,7 @@ impl Statistics for CellStore {
         lanes: Vec<Lane>,
         window: StatisticsWindow,
     ) -> Result<Vec<StatisticsPoint>> {
-        at_home!(self, |store| store.gateway_statistics(lanes, window))
+        long_at_home!(self, |store| store.gateway_statistics(lanes, window))
     }
 
     async fn failing_targets(
@@ -175,7 +180,7 @@ impl Statistics for CellStore {
         until: Time,
         max: usize,
     ) -> Result<Vec<FailingTarget>> {
-        in_cell!(self, scope.tenant(), |store| store.failing_targets(scope, lane, until, max))
+        long_in_cell!(self, scope.tenant(), |store| store.failing_targets(scope, lane, until, max))
     }
 
     async fn failing_targets_of_all(

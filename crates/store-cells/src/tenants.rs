@@ -10,7 +10,7 @@ use gancho_store::{
 };
 use gancho_store_postgres::{Placement, PlacementState, Reservation};
 
-use crate::{CellStore, at_home, directory::placed, in_cell};
+use crate::{CellStore, at_home, directory::placed, in_cell, long_in_cell};
 
 /// A creation that takes longer is given up.
 const MAX_CREATING: Duration = Duration::from_secs(20);
@@ -33,7 +33,10 @@ impl Tenants for CellStore {
             return Err(StoreError::Unavailable("creating the tenant took too long".into()));
         };
         match cell.noted(made) {
-            Ok(()) => self.place(placed(id, &slug, &cell, PlacementState::Active)).await,
+            Ok(()) => {
+                let placement = placed(id, &slug, &cell, PlacementState::Active);
+                self.place(placement, PlacementState::Creating).await.map(drop)
+            }
             Err(error) => {
                 at_home!(self, |home| home.release_reservation(id, Duration::ZERO))?;
                 Err(error)
@@ -65,12 +68,12 @@ impl Tenants for CellStore {
         if self.is_alone() {
             return at_home!(self, |store| store.tenant_by_slug(slug));
         }
-        let store = self.home.open_store()?;
-        if let Ok(placement) = self.home.bounded(store.placement_of_slug(slug)).await {
+        let placed = async { self.home.bounded(self.home.store()?.placement_of_slug(slug)).await };
+        if let Ok(placement) = placed.await {
             // One from before there were cells may not be listed yet.
             let cell = placement.map_or(Ok(self.home.clone()), |one| self.cell(one.cell))?;
             let store = cell.store()?;
-            return cell.noted(store.tenant_by_slug(slug).await);
+            return cell.call(store.tenant_by_slug(slug)).await;
         }
         let found = self.first(|store| async move { store.tenant_by_slug(slug).await }).await?;
         Ok(found.map(|(_, tenant)| tenant))
@@ -88,7 +91,7 @@ impl CellStore {
     async fn reserve(&self, id: TenantId, slug: &str, cell: u32) -> Result<()> {
         let home = self.home.store()?;
         for _ in 0..2 {
-            let reserved = self.home.noted(home.reserve_tenant(id, slug, cell).await)?;
+            let reserved = self.home.call(home.reserve_tenant(id, slug, cell)).await?;
             let Reservation::Taken(other) = reserved else { return Ok(()) };
             if other.tenant == id && other.slug != slug {
                 // An id comes once. The slug of a creation that was refused may be another's now.
@@ -102,23 +105,24 @@ impl CellStore {
     }
 
     /// Frees the slug of a tenant that is not in its cell.
-    async fn is_unused(&self, other: &Placement) -> Result<bool> {
+    pub(crate) async fn is_unused(&self, other: &Placement) -> Result<bool> {
         let cell = self.cell(other.cell)?;
         let store = cell.store()?;
-        if cell.noted(store.tenant(other.tenant).await)?.is_some() {
+        if cell.call(store.tenant(other.tenant)).await?.is_some() {
             if other.state == PlacementState::Creating {
-                self.place(Placement { state: PlacementState::Active, ..other.clone() }).await?;
+                let placement = Placement { state: PlacementState::Active, ..other.clone() };
+                self.place(placement, PlacementState::Creating).await?;
             }
             return Ok(false);
         }
         match other.state {
             PlacementState::Creating => {
                 let home = self.home.store()?;
-                self.home.noted(home.release_reservation(other.tenant, MAX_RESERVED).await)
+                self.home.call(home.release_reservation(other.tenant, MAX_RESERVED)).await
             }
             PlacementState::Active => {
-                self.place(Placement { state: PlacementState::Deleted, ..other.clone() }).await?;
-                Ok(true)
+                let placement = Placement { state: PlacementState::Deleted, ..other.clone() };
+                self.place(placement, PlacementState::Active).await
             }
             PlacementState::Deleted | PlacementState::Moving | PlacementState::Leaving => Ok(false),
         }
@@ -147,9 +151,9 @@ impl Erasure for CellStore {
             None => self.home.clone(),
         };
         let store = cell.store()?;
-        let was_there = cell.noted(store.delete_tenant(id, now).await)?;
+        let was_there = cell.call(store.delete_tenant(id, now)).await?;
         // A move that has begun meanwhile finds it deleted, and says so in the end.
-        self.home.noted(home.mark_deleted(id, cell.number).await)?;
+        self.home.call(home.mark_deleted(id, cell.number)).await?;
         Ok(was_there)
     }
 
@@ -162,7 +166,7 @@ impl Erasure for CellStore {
     }
 
     async fn erase(&self, id: TenantId, max: usize) -> Result<EraseStep> {
-        in_cell!(self, id, |store| store.erase(id, max))
+        long_in_cell!(self, id, |store| store.erase(id, max))
     }
 
     async fn mark_erased(&self, id: TenantId) -> Result<()> {
@@ -195,6 +199,6 @@ impl Erasure for CellStore {
         after: Option<ParcelId>,
         max: usize,
     ) -> Result<SubjectScan> {
-        in_cell!(self, scope.tenant(), |store| store.parcels_about(scope, subject, after, max))
+        long_in_cell!(self, scope.tenant(), |store| store.parcels_about(scope, subject, after, max))
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, Time};
-use gancho_store::{CellFigures, EndedDelivery, LaneDepth, PruneStep, Result, Space, Upkeep};
+use gancho_store::{
+    CellFigures, EndedDelivery, LaneDepth, MoveCounts, PruneStep, Result, Space, Upkeep,
+};
 
 use gancho_store_postgres::PostgresStore;
 
@@ -69,17 +71,24 @@ impl Upkeep for CellStore {
             Ok((store.depths().await?, store.space().await?.used))
         };
         let (answers, _) = self.ask(read).await;
+        let counted = async { self.home.bounded(self.home.store()?.moves_per_cell()).await };
+        let moves = counted.await.ok();
         let of_cell = |cell: &Arc<Cell>| {
             let answer = answers.iter().find(|(other, _)| other.number == cell.number);
             let (depths, used_bytes) = answer.map(|(_, figures)| figures.clone()).unzip();
-            CellFigures { name: cell.name.clone(), depths, used_bytes }
+            let moves = moves.as_ref().map(|all| {
+                let found = all.iter().find(|(number, _)| *number == cell.number);
+                found.map_or_else(MoveCounts::default, |(_, counts)| *counts)
+            });
+            CellFigures { name: cell.name.clone(), depths, used_bytes, moves }
         };
         Ok(self.cells().iter().map(of_cell).collect())
     }
 
+    /// Also tells whether the store answers: one cell that does is enough.
     async fn last_written(&self) -> Result<Option<Time>> {
-        let found = self.each(|store, _| async move { store.last_written().await }).await?;
-        Ok(found.into_iter().filter_map(|(_, time)| time).max())
+        let found = self.soonest(|store| async move { store.last_written().await }).await?;
+        Ok(found.into_iter().flatten().max())
     }
 
     async fn server_time(&self) -> Result<Option<Time>> {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cells {
+    mod hang;
     mod moved;
     mod moves;
     mod moves_busy;

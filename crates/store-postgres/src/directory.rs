@@ -10,10 +10,11 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    moves::{DONE, TAKEN_BACK},
     rows::{self, text, uuid},
-    session::{execute, query},
+    session::{Session, Transaction, execute, query},
     states::sql,
-    tx_error::store_error,
+    tx_error::{TxError, store_error},
 };
 
 /// A database of the gateway besides the home cell.
@@ -72,6 +73,8 @@ pub enum Reservation {
     Taken(Placement),
 }
 
+const CELL_ACTIVE: i16 = CellState::Active.number();
+const CELL_DRAINING: i16 = CellState::Draining.number();
 pub(crate) const CREATING: i16 = PlacementState::Creating.number();
 pub(crate) const ACTIVE: i16 = PlacementState::Active.number();
 pub(crate) const DELETED: i16 = PlacementState::Deleted.number();
@@ -145,18 +148,37 @@ impl PostgresStore {
         Ok(changed.map_err(store_error)? > 0)
     }
 
-    /// Removes a cell without tenants. Returns whether it did.
+    /// Removes a cell that gets no tenants, in which none lives, and from or to which none moves. Returns whether it did.
     pub async fn remove_cell(&self, name: &str) -> Result<bool> {
-        let session = self.session().await?;
-        let sql = "delete from cells c where name = $1
-            and not exists (select from cell_tenants t where t.cell = c.number)";
-        let gone = execute(&session, sql, &[&text(name)]).await.map_err(store_error)?;
-        Ok(gone > 0)
+        self.remove_cell_once(name).await.map_err(TxError::into_error)
     }
 
-    /// Adds the tenants that were in this database before there were cells.
+    async fn remove_cell_once(&self, name: &str) -> Result<bool, TxError> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        // Those who put a tenant there hold the row while they do. The second statement sees what they have done.
+        let held = "select from cells where name = $1 for update";
+        let removed = sql!(
+            "delete from cells c where name = $1 and state = {CELL_DRAINING}
+            and not exists (select from cell_tenants t where t.cell = c.number)
+            and not exists (select from moves m where c.number in (m.source, m.target)
+                and m.step not in ({DONE}, {TAKEN_BACK}))"
+        );
+        query(session, held, &[&text(name)]).await?;
+        let is_removed = execute(session, removed, &[&text(name)]).await? > 0;
+        transaction.commit().await?;
+        Ok(is_removed)
+    }
+
+    /// Adds the tenants that were in this database before there were cells, and forgets those that were deleted while there
+    /// were none.
     pub async fn adopt_tenants(&self) -> Result<u64> {
         let session = self.session().await?;
+        let forgotten = sql!(
+            "delete from cell_tenants c where c.cell = 0 and c.state = {ACTIVE}
+            and not exists (select from tenants t where t.tenant_id = c.tenant_id)"
+        );
+        execute(&session, forgotten, &[]).await.map_err(store_error)?;
         let sql = sql!(
             "insert into cell_tenants (tenant_id, slug, cell, state)
             select t.tenant_id, t.slug, 0, {ACTIVE} from tenants t
@@ -205,6 +227,24 @@ impl PostgresStore {
         found.iter().map(placement).collect()
     }
 
+    /// Returns at most `max` tenants that live in a cell, by slug, after `after`.
+    pub async fn placements_in(
+        &self,
+        cell: u32,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Placement>> {
+        let session = self.session().await?;
+        let sql = format!(
+            "select {PLACEMENT} from cell_tenants
+             where cell = $1 and state <> {DELETED} and slug > $2 order by slug limit $3"
+        );
+        let after = text(after.unwrap_or_default());
+        let values: [&(dyn ToSql + Sync); 3] = [&(cell as i32), &after, &(max as i64)];
+        let found = query(&session, &sql, &values).await.map_err(store_error)?;
+        found.iter().map(placement).collect()
+    }
+
     /// Returns how many tenants live in each cell that has any.
     pub async fn tenants_per_cell(&self) -> Result<Vec<(u32, u64)>> {
         let session = self.session().await?;
@@ -223,9 +263,12 @@ impl PostgresStore {
         cell: u32,
     ) -> Result<Reservation> {
         let session = self.session().await?;
+        // Holds the row of the cell, which may be about to be removed.
         let insert = sql!(
-            "insert into cell_tenants (tenant_id, slug, cell, state)
-            values ($1, $2, $3, {CREATING}) on conflict do nothing"
+            "with open as (select from cells where number = $3 and state = {CELL_ACTIVE} for share)
+            insert into cell_tenants (tenant_id, slug, cell, state)
+            select $1, $2, $3, {CREATING} where $3 = 0 or exists (select from open)
+            on conflict do nothing"
         );
         let (id, slug, cell) = (uuid(tenant), text(slug), cell as i32);
         if execute(&session, insert, &[&id, &slug, &cell]).await.map_err(store_error)? > 0 {
@@ -238,7 +281,9 @@ impl PostgresStore {
         let found = query(&session, &sql, &[&slug, &id]).await.map_err(store_error)?;
         let found = found.first().map(placement).transpose()?;
         found.map(Reservation::Taken).ok_or_else(|| {
-            StoreError::Unavailable("the slug was in use a moment ago: try again".into())
+            StoreError::Unavailable(
+                "the slug was in use, or the cell got tenants, a moment ago: try again".into(),
+            )
         })
     }
 
@@ -254,16 +299,22 @@ impl PostgresStore {
         Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
 
-    /// Stores the placement of a tenant.
-    pub async fn set_placement(&self, placement: &Placement) -> Result<()> {
+    /// Stores the placement of a tenant that is in the state `from`, in the same cell, or has none. Returns whether it did:
+    /// the tenant may have been moved or deleted meanwhile.
+    pub async fn change_placement(
+        &self,
+        placement: &Placement,
+        from: PlacementState,
+    ) -> Result<bool> {
         let session = self.session().await?;
-        let sql = "insert into cell_tenants (tenant_id, slug, cell, state) values ($1, $2, $3, $4)
-            on conflict (tenant_id) do update
-            set cell = $3, state = $4, changed_at = clock_timestamp()";
+        let sql =
+            "insert into cell_tenants as t (tenant_id, slug, cell, state) values ($1, $2, $3, $4)
+            on conflict (tenant_id) do update set state = $4, changed_at = clock_timestamp()
+            where t.cell = $3 and t.state = $5";
         let Placement { tenant, slug, cell, state } = placement;
-        let values: [&(dyn ToSql + Sync); 4] =
-            [&uuid(*tenant), &text(slug), &(*cell as i32), &state.number()];
-        execute(&session, sql, &values).await.map(drop).map_err(store_error)
+        let values: [&(dyn ToSql + Sync); 5] =
+            [&uuid(*tenant), &text(slug), &(*cell as i32), &state.number(), &from.number()];
+        Ok(execute(&session, sql, &values).await.map_err(store_error)? > 0)
     }
 
     /// Notes that a tenant was deleted in this cell. Returns whether it did: a tenant that is being moved is
@@ -284,6 +335,12 @@ impl PostgresStore {
         let sql = sql!("delete from cell_tenants where tenant_id = $1 and state = {DELETED}");
         execute(&session, sql, &[&uuid(tenant)]).await.map(drop).map_err(store_error)
     }
+}
+
+/// Holds the row of a cell until the transaction ends, so that it is not removed. Returns whether the cell gets tenants.
+pub(crate) async fn holds_open(session: &Session, cell: i32) -> Result<bool, TxError> {
+    let sql = sql!("select from cells where number = $1 and state = {CELL_ACTIVE} for share");
+    Ok(cell == 0 || !query(session, sql, &[&cell]).await?.is_empty())
 }
 
 fn number(row: Option<&Row>, column: usize) -> Result<u32> {

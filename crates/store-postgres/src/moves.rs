@@ -18,5 +18,6 @@ mod rest;
 mod tables;
 
 pub use copy::CopiedRows;
+pub(crate) use journal::{DONE, TAKEN_BACK};
 pub use journal::{MoveRow, MoveStep};
 pub use tables::{MOVED_TABLES, MovedTable};

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gancho_domain::{Attempt, Time};
 use gancho_store::{
-    ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome, Result,
+    Account, ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, ImportOutcome, Result,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -59,8 +59,11 @@ impl Archiving for SqliteStore {
         letters: Vec<FullDeadLetter>,
         now: Time,
     ) -> Result<Vec<ImportOutcome>> {
-        self.write_more(move |tx| letters.iter().map(|one| import::import(tx, one, now)).collect())
-            .await
+        let rows = letters.iter().map(import::rows).sum();
+        self.write_more_for(Account::Gateway, rows, move |tx| {
+            letters.iter().map(|one| import::import(tx, one, now)).collect()
+        })
+        .await
     }
 }
 

@@ -10,13 +10,14 @@ use gancho_store::{
 };
 use rusqlite::{Connection, Row};
 
-use self::list::{Letters, page_of};
+use self::list::{Letters, ListPosition, page_of};
 use crate::{
     SqliteStore,
     deliveries::retry_in_order,
     rows::{self, seq},
     scan::ScanBudget,
     states::{DEAD, sql},
+    transaction::Tx,
     tx_error::{TxError, corrupt},
     where_clause::Conditions,
 };
@@ -68,11 +69,11 @@ impl DeadLetters for SqliteStore {
                 letters.find(after.as_ref(), max, &mut budget)
             })
             .await?;
-        let next = next.map(list::ListPosition::write);
+        let next = next.map(ListPosition::write);
         if found.is_empty() {
             return Ok(ReplayPage { retried: Vec::new(), next });
         }
-        self.write(move |tx| {
+        self.write_for(tenant, 2 * found.len(), move |tx| {
             let (mut rows, mut retried) = (Vec::with_capacity(found.len()), Vec::new());
             for place in &found {
                 let mut dead = tx.db.prepare_cached(sql!(
@@ -91,17 +92,23 @@ impl DeadLetters for SqliteStore {
         .await
     }
 
+    /// As [`Self::replay_dead`], finds them in a reader. Those that were removed since then are not counted, and
+    /// others are looked for in their place: fewer than `max` are all.
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
-        self.write(move |tx| {
-            let dead = oldest(tx.db, &conditions(&filter), max)?;
-            for seq in &dead {
-                tx.db
-                    .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
-                    .execute([seq])?;
+        let (tenant, mut purged) = (filter.tenant, 0);
+        while purged < max {
+            let (filter, left) = (filter.clone(), max - purged);
+            let found =
+                self.read_list(tenant, move |db| oldest(db, &conditions(&filter), left)).await?;
+            let are_all = found.len() < left;
+            if !found.is_empty() {
+                purged += self.write_for(tenant, found.len(), move |tx| remove(tx, &found)).await?;
             }
-            Ok(dead.len() as u64)
-        })
-        .await
+            if are_all {
+                break;
+            }
+        }
+        Ok(purged as u64)
     }
 }
 
@@ -146,15 +153,30 @@ fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
     }
 }
 
-/// Returns the row numbers of the oldest matches.
-fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i64>, TxError> {
+fn remove(tx: &Tx<'_>, letters: &[ListPosition]) -> Result<usize, TxError> {
+    let mut remove =
+        tx.db.prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1 AND moved_at = ?2")?;
+    let mut removed = 0;
+    for ListPosition { delivery, moved_at } in letters {
+        removed += remove.execute([delivery, moved_at])?;
+    }
+    Ok(removed)
+}
+
+/// Returns the oldest matches.
+fn oldest(
+    db: &Connection,
+    conditions: &Conditions,
+    max: usize,
+) -> Result<Vec<ListPosition>, TxError> {
+    let place = |row: &Row<'_>| Ok(ListPosition { delivery: row.get(0)?, moved_at: row.get(1)? });
     Ok(db
         .prepare(&format!(
-            "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+            "SELECT l.delivery, l.moved_at FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
              WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {max}",
             conditions.sql()
         ))?
-        .query_map(&*conditions.values(), |row| row.get(0))?
+        .query_map(&*conditions.values(), place)?
         .collect::<rusqlite::Result<_>>()?)
 }
 

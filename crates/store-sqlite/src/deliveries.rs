@@ -140,7 +140,8 @@ impl Deliveries for SqliteStore {
         event: EventId,
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool> {
-        self.write_more(move |tx| redeliver(tx, scope, event, &deliveries)).await
+        let (account, rows) = (Some(scope.tenant()), deliveries.len() * ROWS_TO_REDELIVER);
+        self.write_more_for(account, rows, move |tx| redeliver(tx, scope, event, &deliveries)).await
     }
 
     async fn retry_now(
@@ -149,7 +150,7 @@ impl Deliveries for SqliteStore {
         id: DeliveryId,
         now: Time,
     ) -> Result<RetryOutcome> {
-        self.write(move |tx| {
+        self.write_for(Some(scope.tenant()), 1, move |tx| {
             let mut find = tx.db.prepare_cached(
                 "SELECT state FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3",
             )?;
@@ -168,7 +169,8 @@ impl Deliveries for SqliteStore {
     }
 
     async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64> {
-        self.write(move |tx| {
+        let rows = ids.len() * ROWS_TO_CANCEL;
+        self.write_for(Some(scope.tenant()), rows, move |tx| {
             let mut count = 0;
             for id in &ids {
                 let mut find = tx.db.prepare_cached(sql!(
@@ -189,7 +191,7 @@ impl Deliveries for SqliteStore {
         &self,
         deliveries: Vec<(TenantId, DeliveryId)>,
     ) -> Result<DeliveryCounts> {
-        self.read_aside(move |db| {
+        self.read_list(only_tenant(&deliveries), move |db| {
             let mut find = db.prepare_cached(
                 "SELECT state FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3",
             )?;
@@ -211,7 +213,7 @@ impl Deliveries for SqliteStore {
         ids: Vec<DeliveryId>,
         now: Time,
     ) -> Result<Vec<RetryOutcome>> {
-        self.write(move |tx| {
+        self.write_for(Some(scope.tenant()), 2 * ids.len(), move |tx| {
             let mut rows = Vec::with_capacity(ids.len());
             for id in &ids {
                 let mut find = tx.db.prepare_cached(
@@ -232,6 +234,17 @@ impl Deliveries for SqliteStore {
         })
         .await
     }
+}
+
+/// A canceled delivery changes, and gets a dead letter.
+const ROWS_TO_CANCEL: usize = 2;
+/// A redelivery writes the parcel again, with its body and the list of its deliveries.
+const ROWS_TO_REDELIVER: usize = 8;
+
+/// Returns the tenant that has all of the deliveries; `None`, the operator, if several have them.
+fn only_tenant(deliveries: &[(TenantId, DeliveryId)]) -> Option<TenantId> {
+    let (tenant, _) = *deliveries.first()?;
+    deliveries.iter().all(|(of, _)| *of == tenant).then_some(tenant)
 }
 
 const OF_PARCEL: &str = "WHERE d.seq IN

@@ -8,7 +8,15 @@ use gancho_store::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError, writer::Step};
+use crate::{
+    SqliteStore, rows,
+    transaction::Tx,
+    tx_error::TxError,
+    writer::{Share, Step, pages},
+};
+
+/// Adding up this number of documents takes as long as writing a row.
+const SCANNED_PER_ROW: usize = 64;
 
 const COLUMNS: &str = "tenant_id, key, body, version, until";
 
@@ -110,7 +118,8 @@ impl Documents for SqliteStore {
     ) -> Result<Option<u64>> {
         let key = key.to_owned();
         let (sql, version) = statement(expect);
-        self.write_more(move |tx| {
+        let rows = 1 + pages(body.len()) + limit.max_count / SCANNED_PER_ROW;
+        let put = move |tx: &Tx<'_>| {
             let (kind, owner) = (on.kind(), owner(on.tenant()));
             let fits: bool = tx.db.prepare_cached(FITS)?.query_row(
                 params![
@@ -130,8 +139,8 @@ impl Documents for SqliteStore {
             let version: Option<i64> =
                 tx.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
             Ok(version.map(|version| version as u64))
-        })
-        .await
+        };
+        self.writer.run(Step::Growth, share(on, rows), put).await
     }
 
     async fn put_document_until(
@@ -147,7 +156,7 @@ impl Documents for SqliteStore {
 
     async fn delete_document(&self, on: Collection, key: &str) -> Result<bool> {
         let key = key.to_owned();
-        self.write(move |tx| {
+        let delete = move |tx: &Tx<'_>| {
             let gone = tx
                 .db
                 .prepare_cached(
@@ -155,8 +164,8 @@ impl Documents for SqliteStore {
                 )?
                 .execute(params![on.kind(), owner(on.tenant()), key])?;
             Ok(gone == 1)
-        })
-        .await
+        };
+        self.writer.run(Step::Upkeep, share(on, 1), delete).await
     }
 }
 
@@ -175,6 +184,7 @@ impl SqliteStore {
         // While the disk is nearly full, existing documents can be changed, and the operator can add some.
         let is_growth = on.tenant().is_some() && !matches!(expect, Precondition::Version(_));
         let step = if is_growth { Step::Growth } else { Step::Upkeep };
+        let rows = 1 + pages(body.len());
         let put = move |tx: &Tx<'_>| {
             let version: Option<i64> = tx
                 .db
@@ -186,8 +196,14 @@ impl SqliteStore {
                 .optional()?;
             Ok(version.map(|version| version as u64))
         };
-        self.writer.run(step, put).await
+        self.writer.run(step, share(on, rows), put).await
     }
+}
+
+/// Documents of tenants are written in turn. The gateway itself writes the operator's, such as leases, and they
+/// do not wait.
+fn share(on: Collection, rows: usize) -> Option<Share> {
+    on.tenant().map(|tenant| Share { account: Account::Tenant(tenant), rows })
 }
 
 const FITS: &str = "

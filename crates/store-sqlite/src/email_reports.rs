@@ -19,10 +19,13 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
+/// A report writes itself, an event with its delivery, and addresses.
+const ROWS: usize = 4;
+
 #[async_trait]
 impl EmailReports for SqliteStore {
     async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome> {
-        self.write_more(move |tx| report(tx, scope, &new)).await
+        self.write_more_for(Some(scope.tenant()), ROWS, move |tx| report(tx, scope, &new)).await
     }
 
     async fn email_reports(

@@ -95,7 +95,15 @@ impl Erasure for SqliteStore {
         replacement: Bytes,
         now: Time,
     ) -> Result<ContentErasure> {
-        self.write(move |tx| content::erase(tx, scope, id, &replacement, now)).await
+        let mut progress = content::Progress::default();
+        loop {
+            let (before, replacement) = (progress, replacement.clone());
+            let step = move |tx: &Tx<'_>| content::erase(tx, scope, id, before, &replacement, now);
+            match self.write_for(Some(scope.tenant()), content::MAX_ROWS, step).await? {
+                content::Step::Done(outcome) => return Ok(outcome),
+                content::Step::More(next) => progress = next,
+            }
+        }
     }
 
     async fn parcels_about(
@@ -105,7 +113,10 @@ impl Erasure for SqliteStore {
         after: Option<ParcelId>,
         max: usize,
     ) -> Result<SubjectScan> {
-        self.read_aside(move |db| content::parcels_about(db, scope, &subject, after, max)).await
+        self.read_list(Some(scope.tenant()), move |db| {
+            content::parcels_about(db, scope, &subject, after, max)
+        })
+        .await
     }
 }
 

@@ -15,7 +15,14 @@ use crate::{
     time_buckets,
     transaction::Tx,
     tx_error::TxError,
+    writer::pages,
 };
+
+/// Returns about how many rows the import writes.
+pub(crate) fn rows(whole: &FullDeadLetter) -> usize {
+    // The parcel, the delivery and the dead letter.
+    3 + whole.attempts.len() + pages(whole.letter.original.len())
+}
 
 pub(crate) fn import(
     tx: &Tx<'_>,

@@ -83,7 +83,7 @@ use crate::{
     readers::{ReaderGroup, Readers},
     transaction::Tx,
     tx_error::TxError,
-    writer::{Step, Writer},
+    writer::{Share, Step, Writer},
 };
 
 /// Threads for look-ups by a key, and for the gateway's own reads.
@@ -156,13 +156,14 @@ impl SqliteStore {
         self.writer.broken()
     }
 
-    /// Runs a step in a transaction that it shares with other waiting calls. `step` may run twice: if another
+    /// Runs a step in a transaction that it shares with other waiting calls, in the order of the calls: for what
+    /// the gateway itself writes, and what the engine has given a share already. `step` may run twice: if another
     /// step fails, the transaction is rolled back and each step runs alone.
     async fn write<T: Send + 'static>(
         &self,
         step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        self.writer.run(Step::Upkeep, step).await
+        self.writer.run(Step::Upkeep, None, step).await
     }
 
     /// As [`Self::write`], but refused while the disk is nearly full: the rest of the space is reserved for
@@ -171,7 +172,30 @@ impl SqliteStore {
         &self,
         step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
-        self.writer.run(Step::Growth, step).await
+        self.writer.run(Step::Growth, None, step).await
+    }
+
+    /// As [`Self::write`], for what a caller causes: accounts take turns, within a budget of rows in each
+    /// transaction. `rows`: about how many rows the step writes.
+    async fn write_for<T: Send + 'static>(
+        &self,
+        account: impl Into<Account>,
+        rows: usize,
+        step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
+    ) -> Result<T> {
+        let share = Share { account: account.into(), rows };
+        self.writer.run(Step::Upkeep, Some(share), step).await
+    }
+
+    /// As [`Self::write_for`], but refused while the disk is nearly full.
+    async fn write_more_for<T: Send + 'static>(
+        &self,
+        account: impl Into<Account>,
+        rows: usize,
+        step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
+    ) -> Result<T> {
+        let share = Share { account: account.into(), rows };
+        self.writer.run(Step::Growth, Some(share), step).await
     }
 
     /// Runs a read that publishing or the gateway itself waits for: fast, by a key.

@@ -1,7 +1,7 @@
 //! Pauses. An empty blob means "not this kind of pause".
 
 use async_trait::async_trait;
-use gancho_domain::{Id, Lane, Time};
+use gancho_domain::{Id, Lane, TenantId, Time};
 use gancho_store::{Pause, Pauses, Result};
 use rusqlite::params;
 
@@ -10,7 +10,7 @@ use crate::{SqliteStore, rows, tx_error::corrupt};
 #[async_trait]
 impl Pauses for SqliteStore {
     async fn pause(&self, what: Pause, now: Time) -> Result<()> {
-        self.write(move |tx| {
+        self.write_for(tenant(what), 1, move |tx| {
             let (lane, tenant, target) = key(what);
             tx.db
                 .prepare_cached(
@@ -24,7 +24,7 @@ impl Pauses for SqliteStore {
     }
 
     async fn resume(&self, what: Pause) -> Result<()> {
-        self.write(move |tx| {
+        self.write_for(tenant(what), 1, move |tx| {
             let (lane, tenant, target) = key(what);
             tx.db
                 .prepare_cached(
@@ -60,6 +60,14 @@ impl Pauses for SqliteStore {
 
 /// The lane of a pause of a tenant or an endpoint, which has none.
 pub(crate) const NO_LANE: i16 = 0;
+
+/// `None` for the operator.
+fn tenant(what: Pause) -> Option<TenantId> {
+    match what {
+        Pause::Lane(_) => None,
+        Pause::Tenant(tenant) | Pause::Endpoint(tenant, _) => Some(tenant),
+    }
+}
 
 fn key(what: Pause) -> (i16, Vec<u8>, Vec<u8>) {
     fn bytes<K>(id: Id<K>) -> Vec<u8> {

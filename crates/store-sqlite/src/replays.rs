@@ -29,7 +29,8 @@ impl ReplayJobs for SqliteStore {
         new: NewReplayJob,
         limits: ReplayLimits,
     ) -> Result<OpenReplayOutcome> {
-        self.write_more(move |tx| open(tx, owner, &new, limits)).await
+        let account = owner.map(TenantScope::tenant);
+        self.write_more_for(account, 1, move |tx| open(tx, owner, &new, limits)).await
     }
 
     async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>> {
@@ -151,7 +152,7 @@ impl ReplayJobs for SqliteStore {
         id: ReplayId,
         now: Time,
     ) -> Result<Option<ReplayJob>> {
-        self.write(move |tx| {
+        self.write_for(owner.map(TenantScope::tenant), 1, move |tx| {
             tx.db
                 .prepare_cached(&format!(
                     "UPDATE replays SET state = ?3, finished_at = ?4, lease_until = NULL

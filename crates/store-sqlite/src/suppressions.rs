@@ -12,7 +12,8 @@ const COLUMNS: &str = "address, reason, detail, since";
 #[async_trait]
 impl Suppressions for SqliteStore {
     async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64> {
-        self.write_more(move |tx| add(tx, scope, &new)).await
+        let account = Some(scope.tenant());
+        self.write_more_for(account, new.len(), move |tx| add(tx, scope, &new)).await
     }
 
     async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>> {
@@ -41,7 +42,7 @@ impl Suppressions for SqliteStore {
 
     async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool> {
         let address = address.to_owned();
-        self.write(move |tx| {
+        self.write_for(Some(scope.tenant()), 1, move |tx| {
             let gone = tx
                 .db
                 .prepare_cached("DELETE FROM suppressions WHERE tenant_id = ?1 AND address = ?2")?

@@ -24,7 +24,7 @@ impl Usage for SqliteStore {
         limit: u64,
     ) -> Result<PlanCharge> {
         let period = period.to_owned();
-        self.write_more(move |tx| {
+        self.write_more_for(Some(scope.tenant()), 1, move |tx| {
             let (granted, used): (i64, i64) = tx.db.prepare_cached(SPEND)?.query_row(
                 params![scope.tenant().bytes(), period, amount(count), amount(limit)],
                 |row| Ok((row.get(0)?, row.get(1)?)),
@@ -36,7 +36,7 @@ impl Usage for SqliteStore {
 
     async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()> {
         let period = period.to_owned();
-        self.write(move |tx| {
+        self.write_for(Some(scope.tenant()), 1, move |tx| {
             tx.db
                 .prepare_cached(
                     "UPDATE usage SET used = max(0, used - ?3)

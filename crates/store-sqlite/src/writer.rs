@@ -1,6 +1,7 @@
 //! The one writer: a thread that commits whatever steps have gathered while the last commit was being synced.
 //! A single caller is committed at once; under load, hundreds share one sync.
 
+mod turns;
 mod waiting;
 
 use std::{
@@ -15,6 +16,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot, watch};
 
+pub(crate) use self::turns::{Share, pages};
 use self::waiting::{MAX, Waiting};
 use crate::{
     key_buffer,
@@ -36,7 +38,7 @@ pub(crate) enum Step {
 
 pub(crate) enum Writer {
     Thread {
-        steps: Sender<(Step, Box<dyn Work>)>,
+        steps: Sender<Call>,
         broken: watch::Receiver<Option<StoreError>>,
         limit: SpaceLimit,
         thread: Option<JoinHandle<()>>,
@@ -50,11 +52,21 @@ pub(crate) enum Writer {
     None { broken: watch::Receiver<Option<StoreError>> },
 }
 
+/// A step on its way to the writer.
+pub(crate) struct Call {
+    kind: Step,
+    /// `None` for what does not take turns: what the gateway itself writes, and what has its share already.
+    share: Option<Share>,
+    work: Box<dyn Work>,
+}
+
 /// A step with the caller that waits for it.
 pub(crate) trait Work: Send {
     fn run(&mut self, tx: &Tx<'_>) -> Result<(), TxError>;
     /// Called once: after the commit, or with the reason why there was none.
     fn answer(self: Box<Self>, outcome: Result<()>);
+    /// Whether nobody waits for it any more.
+    fn is_abandoned(&self) -> bool;
 }
 
 struct QueuedStep<F, T> {
@@ -79,6 +91,10 @@ where
         let answer = outcome.and_then(|()| result.ok_or_else(unrun));
         // A caller that has gone away does not matter: its step is done or not done.
         let _ = caller.send(answer);
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.caller.is_closed()
     }
 }
 
@@ -158,6 +174,7 @@ impl Writer {
     pub async fn run<T: Send + 'static>(
         &self,
         kind: Step,
+        share: Option<Share>,
         mut step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         match self {
@@ -169,9 +186,8 @@ impl Writer {
                         .clone()
                         .unwrap_or_else(|| StoreError::Broken("the writer has stopped".into()))
                 };
-                steps
-                    .send((kind, Box::new(QueuedStep { step, result: None, caller })))
-                    .map_err(|_| gone())?;
+                let work = Box::new(QueuedStep { step, result: None, caller });
+                steps.send(Call { kind, share, work }).map_err(|_| gone())?;
                 answer.await.unwrap_or_else(|_| Err(gone()))
             }
             Self::Inline { db, bell, .. } => {
@@ -216,7 +232,7 @@ struct Committer {
     wal: Wal,
     opened: WriterConnection,
     gate: Gate,
-    queue: Receiver<(Step, Box<dyn Work>)>,
+    queue: Receiver<Call>,
     waiting: Waiting,
     bell: Arc<Notify>,
     tell: watch::Sender<Option<StoreError>>,
@@ -241,7 +257,9 @@ impl Committer {
                 for (_, work) in self.waiting.take_all() {
                     work.answer(Err(error.clone()));
                 }
-                while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {
+                while let Ok(Call { work, .. }) =
+                    self.queue.recv_timeout(Duration::from_millis(200))
+                {
                     work.answer(Err(error.clone()));
                 }
                 return;
@@ -262,17 +280,17 @@ impl Committer {
             let next = self.queue.recv().ok()?;
             self.waiting.push(next);
         }
-        self.queue.try_iter().for_each(|step| self.waiting.push(step));
+        self.queue.try_iter().for_each(|call| self.waiting.push(call));
         if self.crowd >= CROWD * 16 {
             let until = Instant::now() + GATHER;
             // As many steps as last time are enough: they are the same callers again.
             while self.waiting.len() < MAX.min(self.crowd / 16) {
                 match self.queue.recv_deadline(until) {
-                    Ok(step) => self.waiting.push(step),
+                    Ok(call) => self.waiting.push(call),
                     Err(_) => break,
                 }
             }
-            self.queue.try_iter().for_each(|step| self.waiting.push(step));
+            self.queue.try_iter().for_each(|call| self.waiting.push(call));
         }
         let batch = self.waiting.take();
         self.crowd = (self.crowd * 3 + batch.len() * 16) / 4;
@@ -367,3 +385,7 @@ fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<Store
     commit(tx)?;
     Ok(refusals)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

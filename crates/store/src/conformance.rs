@@ -550,6 +550,7 @@ macro_rules! conformance_suite {
                 what_is_in_flight_goes_after_it_has_ended
                 erased_content_is_gone
                 content_in_flight_is_not_erased
+                the_content_of_a_wide_event_is_erased
                 the_parcels_of_a_subject_are_found
             }
             orphans {

@@ -81,6 +81,9 @@ pub struct EventView {
     pub request: Option<Bytes>,
 }
 
+/// Maximum deliveries that a call cancels, so that no other writer waits long.
+pub const MAX_CANCELED: usize = 100;
+
 /// Maximum bytes of a body that are searched for a text.
 pub const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
@@ -216,7 +219,7 @@ pub trait Deliveries: Send + Sync + 'static {
     ) -> Result<RetryOutcome>;
 
     /// Gives up those of the deliveries that no node holds, as dead letters with the code `CANCELED`. Returns
-    /// how many.
+    /// how many. Callers pass at most [`MAX_CANCELED`].
     async fn cancel(&self, scope: TenantScope, ids: Vec<DeliveryId>, now: Time) -> Result<u64>;
 
     /// Makes deliveries due now that have ended or wait for their retry. Ordered ones wait for their turn, by

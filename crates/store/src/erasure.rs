@@ -39,7 +39,8 @@ pub struct EraseStep {
 pub enum ContentErasure {
     Erased,
     AlreadyErased,
-    /// One of its deliveries has not ended. Nothing was erased.
+    /// One of its deliveries has not ended. The parcel keeps its content; of one with very many deliveries, the
+    /// first may have lost the content of their attempts.
     InFlight,
     Unknown,
 }

@@ -10,6 +10,10 @@ pub enum StoreError {
     /// Nothing was written. Retry in a moment.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
+    /// One of several databases did not answer in time. Whether the call was carried out is not known: it may still be,
+    /// when the database answers again. Retry what may be done twice.
+    #[error("the store did not answer in time: {0}")]
+    TimedOut(String),
     /// Nothing was done, because too many calls of this tenant wait already. Other tenants are served.
     #[error("too many calls: {0}")]
     Busy(String),
@@ -44,6 +48,7 @@ impl StoreError {
             Self::Invalid(_) | Self::Taken(_) | Self::Corrupt(_) => true,
             Self::Full(_)
             | Self::Unavailable(_)
+            | Self::TimedOut(_)
             | Self::Broken(_)
             | Self::Moving(_)
             | Self::Fenced

@@ -17,7 +17,8 @@
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage. When it
 //! returns an error, nothing of the call was written, except after [`StoreError::Broken`], where the outcome
-//! is unknown until the store is opened again.
+//! is unknown until the store is opened again, and [`StoreError::TimedOut`] of `accept`, where what was accepted
+//! is leased to no node.
 //!
 //! This crate has no SQL and knows no database. With the feature `conformance` it has the suite that every
 //! store must pass.
@@ -59,6 +60,8 @@ pub mod upkeep;
 pub mod usage;
 
 use std::sync::Arc;
+
+use gancho_domain::TenantId;
 
 pub use accept::{
     Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, ParcelPart, Placement,
@@ -103,7 +106,7 @@ pub use statistics::{
 };
 pub use suppressions::{NewSuppression, Suppression, Suppressions};
 pub use tenants::Tenants;
-pub use upkeep::{CellFigures, EndedDelivery, LaneDepth, PruneStep, Space, Upkeep};
+pub use upkeep::{CellFigures, EndedDelivery, LaneDepth, MoveCounts, PruneStep, Space, Upkeep};
 pub use usage::{PlanCharge, Usage};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -136,6 +139,13 @@ pub trait Store:
 {
     /// The name of the store in logs: `sqlite`, `postgres` or `cells`.
     fn name(&self) -> &'static str;
+
+    /// The database in which a tenant lives, of a store that has several. One that hangs must not hold what the
+    /// tenants of others need.
+    fn shard(&self, tenant: TenantId) -> Option<u32> {
+        let _ = tenant;
+        None
+    }
 
     /// Rings when work became due through another call or another node. A ring may be missed, so a waiter
     /// must also poll.

@@ -21,10 +21,13 @@ pub struct NewSuppression {
     pub replaces: bool,
 }
 
+/// Maximum addresses that a call suppresses, so that no other writer waits long.
+pub const MAX_SUPPRESSED: usize = 250;
+
 #[async_trait]
 pub trait Suppressions: Send + Sync + 'static {
     /// Suppresses addresses. Returns how many are new. If there are several entries of one address, the later
-    /// one finds the earlier one.
+    /// one finds the earlier one. Callers pass at most [`MAX_SUPPRESSED`].
     async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64>;
 
     async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>>;

@@ -24,6 +24,16 @@ pub struct CellFigures {
     pub name: String,
     pub depths: Option<Vec<LaneDepth>>,
     pub used_bytes: Option<u64>,
+    /// Unknown while the database that has the directory does not answer.
+    pub moves: Option<MoveCounts>,
+}
+
+/// Tenants that are being moved from one database to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MoveCounts {
+    pub open: u64,
+    /// Those of them whose last attempt has failed, or is delayed.
+    pub troubled: u64,
 }
 
 /// Space in bytes. Without a configured limit, the limit is the capacity of the disk.

@@ -1,20 +1,34 @@
 //! What this crate needs from the gateway: authentication, the gateway's own API, and a place for records of
 //! requests that all nodes share.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gancho_access::{AccessError, Principal};
 use gancho_domain::{Tenant, TenantId, Time};
 use http::{Request, Response, request::Parts};
 
+/// What a request holds of the gateway's memory and connections until it is answered.
+pub type RequestGuard = Arc<dyn Any + Send + Sync>;
+
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// Authenticates a request. Guesses are throttled together with those at the API. An error is the
     /// response of the API, in its own form.
     async fn identify(&self, parts: &Parts) -> Result<Principal, Response<Bytes>>;
+
+    /// Reads the body of a request within the limits of the API, and counts the request among those of the
+    /// principal that are being answered, until the guard is dropped. An error is the response of the API.
+    async fn begin_request(
+        &self,
+        principal: &Principal,
+        parts: &Parts,
+        body: Body,
+        max: usize,
+    ) -> Result<(Bytes, RequestGuard), Response<Bytes>>;
 
     /// Finds a tenant by slug or id.
     async fn tenant(&self, name: &str) -> Result<Option<Arc<Tenant>>, AccessError>;

@@ -176,6 +176,7 @@ mod tests {
     use std::{collections::HashMap, sync::Arc};
 
     use async_trait::async_trait;
+    use axum::body::Body;
     use futures_util::future::BoxFuture;
     use gancho_access::AccessError;
     use gancho_domain::Tenant;
@@ -183,7 +184,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::backend::Record;
+    use crate::backend::{Record, RequestGuard};
 
     /// Records in memory, shared as nodes share a store.
     #[derive(Default)]
@@ -192,6 +193,16 @@ mod tests {
     #[async_trait]
     impl Backend for Records {
         async fn identify(&self, _: &Parts) -> Result<Principal, Response<Bytes>> {
+            unreachable!()
+        }
+
+        async fn begin_request(
+            &self,
+            _: &Principal,
+            _: &Parts,
+            _: Body,
+            _: usize,
+        ) -> Result<(Bytes, RequestGuard), Response<Bytes>> {
             unreachable!()
         }
 

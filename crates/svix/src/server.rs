@@ -2,13 +2,11 @@
 //!
 //! **Invariant.** No body is read before its caller is authenticated.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{Router, body::Body, extract::Request, routing::any};
-use bytes::Bytes;
 use gancho_domain::{AddressBlock, Clock, IdMaker};
 use http::{HeaderValue, Method, Response, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 
 use crate::{
@@ -25,8 +23,6 @@ pub struct Setup {
     pub ids: Arc<IdMaker>,
     /// Maximum size of a body.
     pub body_bytes: usize,
-    /// How long a body may take to arrive.
-    pub body_deadline: Duration,
 }
 
 pub struct SvixApi {
@@ -34,7 +30,6 @@ pub struct SvixApi {
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<IdMaker>,
     body_bytes: usize,
-    body_deadline: Duration,
 }
 
 /// Routes everything below `/api/v1` and `/ingest/api/v1`.
@@ -44,7 +39,6 @@ pub fn router(setup: Setup) -> Router {
         clock: setup.clock,
         ids: setup.ids,
         body_bytes: setup.body_bytes,
-        body_deadline: setup.body_deadline,
     });
     let answer = move |request: Request| {
         let svix = svix.clone();
@@ -87,7 +81,8 @@ async fn answer(svix: Arc<SvixApi>, request: Request) -> Result<Reply, SvixError
         Support::Same(run) | Support::Differs(run, _) => *run,
         Support::Unsupported(why) => return Err(SvixError::unsupported(why)),
     };
-    let body = read(&svix, body).await?;
+    let begun = svix.backend.begin_request(&caller, &parts, body, svix.body_bytes).await;
+    let (body, guard) = begun.map_err(|refused| SvixError::of_problem(&refused, &[]))?;
     let address = parts.extensions.get::<AddressBlock>().copied();
     let visit = Visit {
         svix: svix.clone(),
@@ -97,30 +92,12 @@ async fn answer(svix: Arc<SvixApi>, request: Request) -> Result<Reply, SvixError
         headers: parts.headers,
         body,
         address,
+        guard,
     };
     if parts.method != Method::POST || call.keeps_keys() {
         return run(visit).await;
     }
     idempotency::run_once(visit, &parts.uri.to_string(), run).await
-}
-
-async fn read(svix: &SvixApi, body: Body) -> Result<Bytes, SvixError> {
-    let reading = Limited::new(body, svix.body_bytes).collect();
-    match tokio::time::timeout(svix.body_deadline, reading).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the body has more than {} bytes", svix.body_bytes);
-            Err(SvixError::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", detail))
-        }
-        Ok(Err(_)) => {
-            let detail = "the body could not be read";
-            Err(SvixError::new(StatusCode::BAD_REQUEST, "generic_error", detail))
-        }
-        Err(_) => {
-            let detail = "the body did not arrive in time";
-            Err(SvixError::new(StatusCode::REQUEST_TIMEOUT, "generic_error", detail))
-        }
-    }
 }
 
 /// The parameters of a path, by their names.

@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, head
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
+    backend::RequestGuard,
     fields::Fields,
     query::Query,
     server::SvixApi,
@@ -26,6 +27,8 @@ pub struct Visit {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub address: Option<AddressBlock>,
+    /// Held until the request is answered.
+    pub guard: RequestGuard,
 }
 
 /// A response.

@@ -9,7 +9,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -23,6 +26,7 @@ pub struct Postgres {
     binaries: PathBuf,
     port: u16,
     settings: String,
+    is_frozen: AtomicBool,
     /// Its standard input is the pipe.
     leash: Child,
 }
@@ -96,7 +100,14 @@ impl Postgres {
             options.push_str(" -c ");
             options.push_str(setting);
         }
-        Ok(Self { folder, binaries, port, settings: options, leash })
+        Ok(Self {
+            folder,
+            binaries,
+            port,
+            settings: options,
+            is_frozen: AtomicBool::new(false),
+            leash,
+        })
     }
 
     pub fn url(&self, database: &str) -> String {
@@ -114,10 +125,12 @@ impl Postgres {
 
     /// Makes it accept connections without answering, as if its disk hung.
     pub fn freeze(&self) -> Result<()> {
+        self.is_frozen.store(true, Ordering::Relaxed);
         self.signal("-STOP")
     }
 
     pub fn unfreeze(&self) -> Result<()> {
+        self.is_frozen.store(false, Ordering::Relaxed);
         self.signal("-CONT")
     }
 
@@ -172,6 +185,10 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
+        // A test that failed may have left it frozen, and so it would not stop.
+        if self.is_frozen.load(Ordering::Relaxed) {
+            let _ = self.unfreeze();
+        }
         // The shell does the rest.
         drop(self.leash.stdin.take());
         let _ = self.leash.wait();

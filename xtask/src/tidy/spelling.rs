@@ -37,7 +37,7 @@ const BRITISH: &[(&str, &str)] = &[
 ];
 
 /// Beginnings of American words that contain such a part.
-const AMERICAN: &[&str] = &["analysis", "analyst", "optimist", "organism"];
+const AMERICAN: &[&str] = &["patternanalysis", "analysis", "analyst", "optimist", "organism"];
 
 pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
     sources.iter().chain(documents).flat_map(of_text).collect()

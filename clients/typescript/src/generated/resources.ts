@@ -113,9 +113,9 @@ export class Audit extends Resource {
   /**
    * List audit log entries.
    *
-   * Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there, and their reasons are left out.
+   * Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the actions on its own data; users of the operator are not named there, and their reasons are left out.
    *
-   * A page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.
+   * A page scans a limited number of entries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */
@@ -151,6 +151,17 @@ export class Cells extends Resource {
   }
 
   /**
+   * Remove a cell.
+   *
+   * The cell must be draining, and no tenant may live in it. All nodes close it within seconds. Its database stays as it is.
+   *
+   * Operator only.
+   */
+  async remove(cell: string, options: types.RemoveCellOptions = {}): Promise<void> {
+    return this._call<void>({ method: "DELETE", url: `/v1/cells/${path(cell)}`, query: options });
+  }
+
+  /**
    * Update a cell.
    *
    * Operator only.
@@ -159,6 +170,17 @@ export class Cells extends Resource {
    */
   async update(cell: string, options: types.UpdateCellOptions): Promise<types.Cell> {
     return this._call<types.Cell>({ method: "PATCH", url: `/v1/cells/${path(cell)}`, body: options, required: ["is_available", "is_draining", "is_home", "name", "tenants"] });
+  }
+
+  /**
+   * List the tenants of a cell.
+   *
+   * A tenant that is being moved is listed in the cell where it lives: the old one, until its move switches to the new one.
+   *
+   * Operator only.
+   */
+  listTenants(cell: string, options: types.ListCellTenantsOptions = {}): Pages<types.CellTenant> {
+    return this._list<types.CellTenant>({ method: "GET", url: `/v1/cells/${path(cell)}/tenants`, query: options });
   }
 
   /**
@@ -285,6 +307,8 @@ export class DeadLetters extends Resource {
 
   /**
    * Replay a dead letter.
+   *
+   * Attempts the delivery again, with a new retry schedule. With `to`, sends the event to another webhook of the tenant instead. Answers 409 if there is nothing to send it to.
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
@@ -538,6 +562,8 @@ export class EventTypes extends Resource {
   /**
    * Register or replace an event type.
    *
+   * Fields that are left out are reset to their defaults.
+   *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
    * @example gancho.eventTypes.replace(eventType, {"description": "An invoice was paid"})
@@ -552,7 +578,7 @@ export class Events extends Resource {
   /**
    * Erase content.
    *
-   * Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails, dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`; repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A search ends after some seconds: repeat it with `cursor` until `next_cursor` is null.
+   * Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails, dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`; repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A search ends after some seconds: repeat it with `cursor` until `next_cursor` is null. At most 2 searches per tenant, and 8 of the operator, run on a node; further requests get 429 with `Retry-After`.
    *
    * Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
    *
@@ -858,6 +884,8 @@ export class Sources extends Resource {
 
   /**
    * Create a source.
+   *
+   * The partner posts to `/webhooks/{partner}` on the ingest listener.
    *
    * Operator only.
    *
@@ -1456,6 +1484,8 @@ export class Webhooks extends Resource {
 
   /**
    * Rotate a webhook's secret.
+   *
+   * During the overlap, deliveries are signed with the old secret as well, so that receivers can change over without rejecting any.
    *
    * Required scope: `manage`.
    *

@@ -24,8 +24,11 @@ async fn a_user_logs_in_with_the_password_and_gets_the_role() {
     let users = users();
     let made = users.create(new("Ana@Example.com", Role::Support)).await.unwrap();
     assert_eq!((&*made.name, made.role), ("ana@example.com", Role::Support));
-    let (user, operator) =
-        users.log_in("ANA@example.com ", secret("correct horse battery")).await.unwrap().unwrap();
+    let (user, operator) = users
+        .log_in(None, "ANA@example.com ", secret("correct horse battery"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(user, made);
     assert_eq!((operator.role(), operator.user()), (Role::Support, Some("ana@example.com")));
     for (name, password) in [
@@ -34,10 +37,10 @@ async fn a_user_logs_in_with_the_password_and_gets_the_role() {
         ("bo@example.com", "correct horse battery"),
         ("", "correct horse battery"),
     ] {
-        assert!(users.log_in(name, secret(password)).await.unwrap().is_none(), "{name}");
+        assert!(users.log_in(None, name, secret(password)).await.unwrap().is_none(), "{name}");
     }
     let long = secret(&"x".repeat(100_000));
-    assert!(users.log_in("ana@example.com", long).await.unwrap().is_none());
+    assert!(users.log_in(None, "ana@example.com", long).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -76,8 +79,8 @@ async fn a_change_ends_the_sessions_from_before() {
     assert_eq!(wrong, Err(UserError::WrongPassword));
     let own = users.change_own_password("ana", secret(old), secret(next)).await.unwrap();
     assert!(!is_current(&users, &demoted).await);
-    assert!(users.log_in("ana", secret(old)).await.unwrap().is_none());
-    assert!(users.log_in("ana", secret(next)).await.unwrap().is_some());
+    assert!(users.log_in(None, "ana", secret(old)).await.unwrap().is_none());
+    assert!(users.log_in(None, "ana", secret(next)).await.unwrap().is_some());
     users.delete("ana").await.unwrap();
     assert!(!is_current(&users, &own).await);
     assert_eq!(users.delete("ana").await, Err(UserError::NotFound));

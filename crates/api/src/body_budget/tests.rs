@@ -16,12 +16,12 @@ fn used(budget: &BodyBudget) -> usize {
     budget.used.load(Ordering::Relaxed)
 }
 
-fn is_evicted(incoming: &IncomingBody<'_>) -> bool {
+fn is_evicted(incoming: &IncomingBody) -> bool {
     incoming.transfer.is_evicted.load(Ordering::Relaxed)
 }
 
 /// Starts a transfer that is already this old.
-fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> IncomingBody<'_> {
+fn begun(budget: &Arc<BodyBudget>, sender: Sender, bytes: usize, ago: Duration) -> IncomingBody {
     let incoming = budget.begin(sender, 0).unwrap();
     let mut transfers = budget.transfers.lock();
     let place = incoming.transfer.place.load(Ordering::Relaxed);
@@ -36,7 +36,7 @@ fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> In
     transfers.all[place] = older.clone();
     drop(transfers);
     drop(incoming);
-    let incoming = IncomingBody { budget, transfer: older };
+    let incoming = IncomingBody { budget: budget.clone(), transfer: older };
     incoming.add(bytes).unwrap();
     incoming
 }
@@ -141,5 +141,30 @@ async fn a_caller_that_makes_room_is_notified() {
     assert_eq!(slow.add(1), Err(EvictedError));
     assert!(slow.finish().is_err());
     drop(held);
+    assert_eq!(used(&budget), 0);
+}
+
+/// Complete bodies cannot be evicted: a verified partner that sends more than its share is refused, and what
+/// it leaves is for the others.
+#[test]
+fn a_partner_with_very_many_complete_bodies_leaves_room_for_others() {
+    let budget = BodyBudget::new(16_000);
+    let mut held = Vec::new();
+    while held.len() < 1_000 {
+        let body = budget.hold(250).unwrap();
+        if !body.claim("greedy") {
+            break;
+        }
+        held.push(body);
+    }
+    assert_eq!(held.len(), 32, "half of the budget");
+    for _ in 0..10 {
+        let body = budget.hold(250).unwrap();
+        assert!(body.claim("other") && body.claim("other"), "it is counted once");
+        held.push(body);
+    }
+    assert!(!budget.hold(250).unwrap().claim("greedy"));
+    drop(held);
+    assert!(budget.shares.lock().is_empty());
     assert_eq!(used(&budget), 0);
 }

@@ -23,13 +23,13 @@ static ZEROS: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; 256 * 1024]
 
 impl Ingest {
     /// Reads the whole body. Its memory is held until it is answered.
-    pub(super) async fn read<'a>(
-        &'a self,
+    pub(super) async fn read(
+        &self,
         caller: &Caller,
         partner: &str,
         headers: &HeaderMap,
         body: &mut Body,
-    ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
+    ) -> Result<(Bytes, HeldBytes), Problem> {
         let max = self.inbound.limits.body_bytes;
         content::check_length(headers, max)?;
         let _reading = caller.connection.read();
@@ -41,13 +41,13 @@ impl Ingest {
         }
     }
 
-    async fn read_frames<'a>(
-        &'a self,
+    async fn read_frames(
+        &self,
         caller: &Caller,
         partner: &str,
         body: &mut Body,
         max: usize,
-    ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
+    ) -> Result<(Bytes, HeldBytes), Problem> {
         let first = content::next(body).await?.unwrap_or_default();
         if first.len() > max {
             return Err(content::too_large(max));

@@ -19,14 +19,16 @@ pub(super) async fn receive(
     let verb = if parts.method == Method::GET { RequestMethod::Get } else { RequestMethod::Post };
     let query = parts.uri.query().map(str::to_owned);
     let read = ingest.read(caller, &partner, &parts.headers, body).await;
-    let (body, _held) = read.inspect_err(|problem| {
+    let (body, held) = read.inspect_err(|problem| {
         if *problem.code() == codes::TOO_LARGE {
             ingest.inbound.refused_unread();
         }
     })?;
     let headers = parts.headers;
     let incoming = ReceivedRequest { verb, partner, query, headers, body, is_test: false };
-    let outcome = ingest.inbound.receive(&incoming).await;
+    // A partner whose webhooks fill its share of the memory is refused, once it is known to be the sender.
+    let admit = || held.claim(&incoming.partner);
+    let outcome = ingest.inbound.receive_if(&incoming, &admit).await;
     if matches!(outcome, Outcome::Accepted(_)) {
         caller.connection.mark_authenticated();
         ingest.verified_addresses.insert(&caller.address);

@@ -30,6 +30,8 @@ const SAMPLE: usize = 256;
 const UNCOUNTED_HEAD: usize = 4 * 1024;
 /// Maximum bytes of all incomplete heads.
 const MAX_HEAD_BYTES: usize = 32 * 1024 * 1024;
+/// One part in this number of the maximum of connections is how many may end slowly in addition.
+const ENDING_PART: usize = 4;
 
 pub struct ConnectionTable {
     max: usize,
@@ -39,6 +41,8 @@ pub struct ConnectionTable {
     open: Mutex<OpenConnections>,
     /// Bytes of incomplete heads, beyond what every connection may hold.
     head_bytes: AtomicUsize,
+    /// Connections that were chosen to be closed and may continue for a while.
+    ending: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -58,7 +62,7 @@ pub struct ConnectionState {
     began: Instant,
     /// Number of requests that are being answered.
     answering: AtomicU32,
-    /// Whether a body is being read that did not arrive at once.
+    /// Whether a body is being read that did not arrive at once, or its caller is being authenticated.
     is_reading: AtomicBool,
     /// Whether a request on it was authenticated.
     is_authenticated: AtomicBool,
@@ -106,7 +110,8 @@ impl ConnectionState {
         AnswerGuard(self.clone())
     }
 
-    /// Marks a body as being read until the guard is dropped. The connection can be closed meanwhile: nothing was done yet.
+    /// Marks a body as being read, or its caller as being authenticated, until the guard is dropped. The
+    /// connection can be closed meanwhile: nothing was done yet.
     pub fn read(&self) -> ReadGuard<'_> {
         self.touch();
         self.is_reading.store(true, Ordering::Relaxed);
@@ -194,6 +199,15 @@ impl Drop for ReadGuard<'_> {
     }
 }
 
+/// Counts a connection that ends slowly until it is dropped.
+pub struct EndingGuard(Arc<ConnectionTable>);
+
+impl Drop for EndingGuard {
+    fn drop(&mut self) {
+        self.0.ending.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A slot in the table, freed when dropped.
 pub struct ConnectionSlot {
     pub table: Arc<ConnectionTable>,
@@ -209,8 +223,17 @@ impl Drop for ConnectionSlot {
 
 impl ConnectionTable {
     pub fn new(max: usize, max_per_address: usize, trusted: TrustedProxies) -> Self {
-        let (began, open, head_bytes) = (Instant::now(), Mutex::default(), AtomicUsize::new(0));
-        Self { max, max_per_address, trusted, began, open, head_bytes }
+        let (head_bytes, ending) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (began, open) = (Instant::now(), Mutex::default());
+        Self { max, max_per_address, trusted, began, open, head_bytes, ending }
+    }
+
+    /// Lets a connection that was chosen to be closed continue until the guard is dropped; `None` if too many
+    /// do already, because they count no more among the open ones.
+    pub fn end_slowly(self: &Arc<Self>) -> Option<EndingGuard> {
+        let guard = EndingGuard(self.clone());
+        let count = self.ending.fetch_add(1, Ordering::Relaxed);
+        (count < self.max.div_ceil(ENDING_PART)).then_some(guard)
     }
 
     /// Counts the bytes of the head that is arriving on a connection; 0 when it is complete. When all of them take too much

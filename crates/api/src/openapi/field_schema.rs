@@ -34,7 +34,9 @@ pub fn parts(fields: &[Field], all: &mut Vec<(String, RefOr<Schema>)>) {
         if let FieldKind::Object { name, fields } | FieldKind::Objects { name, fields, .. } =
             field.kind
         {
-            all.push((part_name(name), Schema::Object(object(fields)).into()));
+            let mut part = object(fields);
+            part.description = Some(field.about.to_owned());
+            all.push((part_name(name), Schema::Object(part).into()));
             parts(fields, all);
         }
     }
@@ -63,6 +65,7 @@ pub fn in_path(name: &str, noun: ResourceKind) -> Parameter {
         ResourceKind::Lane => "Name of the lane: `webhook`, `dispatch` or `email`.".to_owned(),
         ResourceKind::Source => "Name of the partner.".to_owned(),
         ResourceKind::Suppression => "E-mail address, e.g. `ana@example.com`.".to_owned(),
+        noun if noun.prefix().is_none() => format!("Name of the {}.", noun.word()),
         noun => format!("Id of the {}.", noun.word()),
     };
     ParameterBuilder::new()

@@ -3,6 +3,8 @@
 pub mod add;
 pub mod change;
 pub mod list;
+pub mod remove;
+pub mod tenants;
 pub mod view;
 
 use std::sync::Arc;

@@ -25,9 +25,15 @@ impl From<StoreError> for Problem {
                 "the store is full and accepts no new data; retry later",
             )
             .retry_after(Duration::from_secs(30)),
-            StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Fenced => {
+            StoreError::Unavailable(_)
+            | StoreError::TimedOut(_)
+            | StoreError::Broken(_)
+            | StoreError::Fenced => {
                 if let Some(suppressed) = UNAVAILABLE_LINES.allow() {
                     tracing::warn!(%error, suppressed, "store unavailable");
+                }
+                if matches!(error, StoreError::TimedOut(_)) {
+                    return Self::no_answer();
                 }
                 Self::new(
                     &codes::UNAVAILABLE,
@@ -71,6 +77,7 @@ impl From<EndpointError> for Problem {
         match error {
             EndpointError::Faulty(errors) => Self::invalid_fields(errors),
             EndpointError::PlanLimit(limit) => limit.into(),
+            EndpointError::TooLarge => Self::field("", error.to_string()),
             EndpointError::NotFound => Self::not_found(ResourceKind::Webhook),
             EndpointError::ExternalIdTaken => Self::new(
                 &codes::TAKEN,

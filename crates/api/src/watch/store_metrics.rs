@@ -175,5 +175,16 @@ fn cells(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
     let used = cells
         .iter()
         .filter_map(|cell| Some((vec![("cell", &*cell.name)], cell.used_bytes? as f64)));
-    to.gauge("gancho_cell_used_bytes", "Size of a cell. Only with several cells.", used)
+    to.gauge("gancho_cell_used_bytes", "Size of a cell. Only with several cells.", used)?;
+    let moves = cells.iter().flat_map(|cell| {
+        let moves = cell.moves.into_iter();
+        let samples = moves
+            .flat_map(|moves| [("ok", moves.open - moves.troubled), ("delayed", moves.troubled)]);
+        samples.map(|(state, count)| (vec![("cell", &*cell.name), ("state", state)], count as f64))
+    });
+    to.gauge(
+        "gancho_cell_moves",
+        "Tenants that are being moved from a cell to another. Only with several cells.",
+        moves,
+    )
 }

@@ -6,6 +6,7 @@ use gancho_access::{ApiKey, KeyId, Rights, api_key::COLLECTION, key_text};
 use gancho_api::{MetricsAccess, Settings};
 use gancho_domain::{Tenant, TenantScope};
 use gancho_store::{Collection, Precondition};
+use serde_json::json;
 
 use crate::stage::{Choices, Stage, eventually};
 
@@ -36,10 +37,18 @@ async fn wrong_tokens_and_keys_are_slowed_down() {
     stage.operator().get("/v1/tenants").await.is(200);
     hands.client.get("/v1/events").await.is(200);
     assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
-    // One that was never used from here waits for a moment.
+    // Nor does a key that was never used from here: keys cannot be guessed.
+    let asked = Instant::now();
+    fresh.get("/v1/events").await.is(200);
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    // A link to the portal that was never used from here waits for a moment.
+    let made = stage.operator().post("/v1/portal-links", &json!({"tenant": "m2"})).await.is(201);
+    let url = made.json()["url"].as_str().unwrap().to_owned();
+    let token = url.rsplit('/').next().unwrap();
+    let person = stage.anyone().with("authorization", &format!("Bearer {token}"));
     let asked = Instant::now();
     let reply = eventually(|| async {
-        let reply = fresh.get("/v1/events").await;
+        let reply = person.get("/v1/events").await;
         assert!(reply.status != 429 || reply.header("retry-after").is_some());
         (reply.status != 429).then_some(reply)
     });

@@ -114,6 +114,23 @@ async fn subject_and_address(stage: &Stage) {
     stage.operator().post("/v1/erasures", &body).await.refused(400, "tenant_required");
 }
 
+/// A search may read everybody's parcels for some seconds. Each tenant has its own slots.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_runs_few_searches_at_a_time() {
+    let stage = Stage::new().await;
+    let (acme, globex) = (stage.tenant("acme").await, stage.tenant("globex").await);
+    let tenant = Some(acme.id.parse().unwrap());
+    let running: Vec<_> =
+        (0..2).map(|_| stage.api.erasure_searches.take(tenant).ok().unwrap()).collect();
+    for body in [json!({"subject": "order-1"}), json!({"email_address": "ana@example.com"})] {
+        let refused = acme.client.post("/v1/erasures", &body).await;
+        refused.refused(429, "rate_limited");
+        globex.client.post("/v1/erasures", &body).await.is(200);
+    }
+    drop(running);
+    acme.client.post("/v1/erasures", &json!({"subject": "order-1"})).await.is(200);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_is_erased() {
     event(&Stage::new().await).await;

@@ -22,10 +22,15 @@ pub const SECRET: &str = "a secret of some length";
 
 /// Creates a source `acme` with a key `k1`, which dispatches to `target`.
 pub async fn acme(stage: &Stage, target: &str) {
-    let draft = json!({"partner": "acme", "target_url": target});
+    source(stage, "acme", target).await;
+}
+
+/// Creates a source with a key `k1`, which dispatches to `target`.
+pub async fn source(stage: &Stage, partner: &str, target: &str) {
+    let draft = json!({"partner": partner, "target_url": target});
     stage.operator().post("/v1/sources", &draft).await.is(201);
     let key = json!({"scheme": "hmac", "algo": "sha256", "secret": SECRET, "encoding": "raw"});
-    stage.operator().put("/v1/sources/acme/keys/k1", &key).await.is(200);
+    stage.operator().put(&format!("/v1/sources/{partner}/keys/k1"), &key).await.is(200);
 }
 
 pub fn headers(body: &[u8]) -> Vec<(&'static str, String)> {

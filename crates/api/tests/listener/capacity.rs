@@ -11,8 +11,8 @@ use tokio::{
 
 use crate::{
     http::{Client, exchange, read, read_all},
-    ingest::receive::{acme, post},
-    stage::{Choices, Stage, eventually, receiver},
+    ingest::receive::{acme, post, source},
+    stage::{Choices, Hands, Stage, eventually, receiver},
 };
 
 /// A connection from 127.0.0.`number`.
@@ -115,14 +115,8 @@ async fn idle_connections_make_room() {
     assert_eq!(stage.api.meter.shed(), 0);
 }
 
-/// A new connection is refused only if all others are being answered.
-#[tokio::test(flavor = "multi_thread")]
-async fn who_is_being_answered_is_not_sent_away() {
-    let listen = ListenSettings { connections: 3, ..ListenSettings::default() };
-    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
-    let hands = stage.tenant("acme").await;
-    // The tenant's share of batches is used up, so that further ones wait.
-    let turns = stage.api.batches.acquire(hands.id.parse().unwrap(), usize::MAX).await;
+/// Sends a batch, which waits if the tenant's share of batches is used up.
+async fn waiting_batch(hands: &Hands) -> TcpStream {
     let body = json!({"events": [{"type": "a.b", "data": {}}]}).to_string();
     let head = format!(
         "POST /v1/events/batch HTTP/1.1\r\nhost: localhost\r\nx-api-key: {}\r\nconnection: close\r\n\
@@ -130,12 +124,98 @@ async fn who_is_being_answered_is_not_sent_away() {
         hands.client.headers[0].1,
         body.len()
     );
-    let mut busy = Vec::new();
-    for _ in 0..3 {
-        let mut stream = TcpStream::connect(stage.address).await.unwrap();
-        stream.write_all(head.as_bytes()).await.unwrap();
-        busy.push(stream);
+    let mut stream = TcpStream::connect(hands.client.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+/// A tenant whose calls wait for its own share does not hold all connections, although none of them can be
+/// closed.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_a_tenant_that_wait_keep_nobody_out() {
+    let listen = ListenSettings { connections: 20, ..ListenSettings::default() };
+    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
+    let [slow, other] = [stage.tenant("slow").await, stage.tenant("other").await];
+    let turns = stage.api.batches.acquire(slow.id.parse().unwrap(), usize::MAX).await;
+    let mut open = Vec::new();
+    for _ in 0..60 {
+        open.push(waiting_batch(&slow).await);
+        other.publish("a.b", json!({})).await;
     }
+    drop(turns);
+    let (mut accepted, mut refused) = (0, 0);
+    for stream in &mut open {
+        let Some(reply) = read(&read_all(stream).await) else { continue };
+        if reply.status == 202 {
+            accepted += 1;
+        } else {
+            assert_eq!(reply.header("retry-after"), Some("1"));
+            reply.refused(429, "rate_limited");
+            refused += 1;
+        }
+    }
+    assert!((8..=10).contains(&accepted) && refused >= 40, "{accepted} {refused}");
+    slow.publish("a.b", json!({})).await;
+    assert_eq!(stage.api.meter.shed(), 0);
+}
+
+/// The webhooks of a partner that sends very many large ones at once are refused before they fill the memory, and
+/// those of others are not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partner_with_many_large_webhooks_leaves_memory_to_others() {
+    let ingest = IngestSettings { body_bytes: 2 << 20, ..IngestSettings::default() };
+    let stage = Stage::with(Choices { ingest, ..Choices::default() }).await;
+    let (_core, url) = receiver(200).await;
+    acme(&stage, &url).await;
+    source(&stage, "other", &url).await;
+    let partner = stage.partner();
+    let large = |number: usize| format!("{{\"n\":{number},\"text\":\"{}\"}}", "a".repeat(250_000));
+    let begun = std::time::Instant::now();
+    let flood = (0..32).map(|number| {
+        let (partner, large) = (partner.clone(), &large);
+        async move {
+            let mut refused = 0;
+            for round in 0..1_000 {
+                if begun.elapsed() > Duration::from_secs(4) {
+                    break;
+                }
+                let body = large(1_000 * number + round);
+                let reply = post(&partner, "/webhooks/acme", body.as_bytes()).await;
+                if reply.status != 204 {
+                    assert!(matches!(reply.status, 408 | 503), "{}", reply.text());
+                    assert_eq!(reply.header("retry-after"), Some("1"));
+                    refused += 1;
+                }
+            }
+            refused
+        }
+    });
+    let others = async {
+        let mut answered = 0_usize;
+        while begun.elapsed() < Duration::from_secs(4) {
+            let body = format!("{{\"n\":{answered}}}");
+            post(&partner, "/webhooks/other", body.as_bytes()).await.is(204);
+            answered += 1;
+        }
+        answered
+    };
+    let (refused, answered) = tokio::join!(futures_util::future::join_all(flood), others);
+    assert!(refused.iter().sum::<i32>() > 0 && answered > 0, "{refused:?} {answered}");
+}
+
+/// A new connection is refused only if all others are being answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_being_answered_is_not_sent_away() {
+    let listen = ListenSettings { connections: 3, ..ListenSettings::default() };
+    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
+    let (mut busy, mut turns) = (Vec::new(), Vec::new());
+    for slug in ["acme", "bolt", "cord"] {
+        let hands = stage.tenant(slug).await;
+        // The tenant's share of batches is used up, so that further ones wait.
+        turns.push(stage.api.batches.acquire(hands.id.parse().unwrap(), usize::MAX).await);
+        busy.push(hands);
+    }
+    let mut busy: Vec<_> = futures_util::future::join_all(busy.iter().map(waiting_batch)).await;
     // Sleeps until they wait for their turn: nothing tells from outside that they do.
     tokio::time::sleep(Duration::from_secs(1)).await;
     // Each has its own slot, and none is closed.

@@ -27,6 +27,12 @@ impl Progress {
         Self { what, total, started: Instant::now(), shown: None, is_seen }
     }
 
+    /// Updates a bar whose total changes.
+    pub fn of(&mut self, done: u64, total: u64) {
+        self.total = total;
+        self.at(done);
+    }
+
     pub fn at(&mut self, done: u64) {
         if !self.is_due() {
             return;

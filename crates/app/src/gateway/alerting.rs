@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
 
 use self::{
-    channels::{EmailChannel, SlackChannel, UrlChannel},
+    channels::{AcceptedParts, EmailChannel, SlackChannel, UrlChannel},
     facts::GatewayFacts,
     notices::NoticeRoutes,
 };
@@ -93,8 +93,15 @@ pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Alerting {
     let mut channels: Vec<Arc<dyn Channel>> = Vec::new();
     if let Some(operator) = operator {
         let client = client.clone();
-        let targets = parking_lot::Mutex::default();
-        channels.push(Arc::new(UrlChannel { operator, registry, client, clock, targets }));
+        let (targets, accepted) = (parking_lot::Mutex::default(), AcceptedParts::default());
+        channels.push(Arc::new(UrlChannel {
+            operator,
+            registry,
+            client,
+            clock,
+            targets,
+            accepted,
+        }));
     }
     let slack = settings.slack.map(|url| SlackChannel { url, client: client.clone() });
     channels.extend(slack.clone().map(|slack| -> Arc<dyn Channel> { Arc::new(slack) }));
@@ -105,6 +112,7 @@ pub fn start(settings: AlertSettings, parts: AlertParts<'_>) -> Alerting {
         ids: base.ids.clone(),
         clock: base.clock.clone(),
         operator,
+        accepted: Arc::default(),
     });
     match &email {
         Some(email) if !settings.emails.is_empty() => channels.push(Arc::new(email.clone())),

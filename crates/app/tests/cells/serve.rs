@@ -16,13 +16,13 @@ use crate::{
     receiver,
 };
 
-fn publish(gateway: &Gateway, key: &str) -> Answer {
+pub fn publish(gateway: &Gateway, key: &str) -> Answer {
     let body = r#"{"type":"a.b","data":{}}"#;
     http::call(gateway.address, "POST", "/v1/events", &[("x-api-key", key)], body)
 }
 
 /// Returns the event's id, if it was accepted.
-fn accepted(answer: &Answer) -> Option<String> {
+pub fn accepted(answer: &Answer) -> Option<String> {
     (answer.status == 202).then(|| answer.json()["id"].as_str().unwrap().to_owned())
 }
 
@@ -32,7 +32,7 @@ fn cell<'a>(cells: &'a Value, name: &str) -> &'a Value {
 }
 
 /// Returns the number of the first tenant in a cell, whose slug is `later-…`.
-async fn first_tenant(cell: &Database) -> usize {
+pub async fn first_tenant(cell: &Database) -> usize {
     let client = cell.client().await.unwrap();
     let row = client.query_one("select slug from tenants limit 1", &[]).await.unwrap();
     row.get::<_, &str>(0).strip_prefix("later-").unwrap().parse().unwrap()
@@ -148,4 +148,77 @@ fn a_cell_that_is_down_stops_its_own_tenants_only() {
     operator.run(&["keys", "rotate"]).ok();
     let keys = operator.json(&["keys", "list"]);
     assert_eq!(keys["keys"][0]["records"], 0, "{keys}");
+}
+
+#[test]
+fn a_cell_is_emptied_and_removed() {
+    let runtime = Runtime::new().unwrap();
+    let [home, b, c] = [(); 3].map(|()| runtime.block_on(fresh_database()).unwrap());
+    let url = home.url();
+    let variables = [("GANCHO_DATABASE_URL", url.as_str())];
+    let operator = Operator::with(&variables);
+    let one = &operator.served;
+    let two = Gateway::start(operator.folder.path(), &variables);
+    for (name, database) in [("b", &b), ("c", &c)] {
+        operator.run_with(&["cells", "add", name, "--url-file", "-"], &[], &database.url()).ok();
+    }
+    let (address, seen) = receiver::start();
+    let with_endpoint = |number| {
+        let key = one.tenant(&format!("tenant-{number}"));
+        one.endpoint(&key, &format!("http://{address}/hook"));
+        key
+    };
+    let keys: Vec<String> = (0..8).map(with_endpoint).collect();
+    let count = |name| {
+        let cells = operator.json(&["cells", "list"]);
+        cell(&cells, name)["tenants"].as_u64().unwrap()
+    };
+    let in_b = count("b");
+    assert!(in_b >= 2, "{in_b}");
+    let listed = operator.json(&["cells", "tenants", "b"]);
+    assert_eq!(listed["data"].as_array().unwrap().len() as u64, in_b, "{listed}");
+    let publish_all = || -> Vec<String> {
+        let published = keys.iter().map(|key| publish(&two, key));
+        let id = |answer: Answer| accepted(&answer).unwrap_or_else(|| panic!("{}", answer.body));
+        published.map(id).collect()
+    };
+    until("the other node knows all tenants", || {
+        keys.iter().all(|key| {
+            http::call(two.address, "GET", "/v1/events", &[("x-api-key", key)], "").status == 200
+        })
+    });
+    let mut acked = publish_all();
+
+    let refused = operator.run(&["cells", "remove", "b"]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.err.contains("gancho cells drain b --move"), "{}", refused.err);
+    let wrong = operator.run(&["cells", "drain", "b", "--move", "--to", "x"]);
+    assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("there is no cell x: there are home, b, c"), "{}", wrong.err);
+    let refused = operator.run(&["cells", "remove", "b"]);
+    assert!(refused.err.contains("tenants live in the cell b"), "{}", refused.err);
+    let moved = operator.run(&["cells", "drain", "b", "--move"]).ok();
+    assert!(moved.out.contains(&format!("Moved {in_b} tenants from b.")), "{}", moved.out);
+    assert_eq!(count("b"), 0);
+    assert!(count("home") > 0 && count("c") > 0, "not all went to the same");
+    let empty = operator.run(&["cells", "tenants", "b"]).ok();
+    assert!(empty.out.contains("No tenants live in the cell b."), "{}", empty.out);
+    let removed = operator.run(&["cells", "remove", "b"]).ok();
+    assert!(removed.out.contains("Removed the cell b."), "{}", removed.out);
+    let gone = operator.run(&["cells", "remove", "b"]);
+    assert!(gone.err.contains("hint: `gancho cells list`"), "{}", gone.err);
+
+    until("every node has closed it", || {
+        let nodes = operator.json(&["nodes"]);
+        let nodes = nodes["data"].as_array().or(nodes.as_array()).unwrap().clone();
+        nodes.iter().all(|node| !node["cells"].to_string().contains(r#""b""#))
+    });
+    runtime.block_on(async {
+        let client = b.client().await.unwrap();
+        client.execute("drop schema public cascade", &[]).await.unwrap();
+    });
+    acked.extend(publish_all());
+    until("all of them arrive", || acked.iter().all(|id| seen.counts().contains_key(id)));
+    assert!(seen.counts().values().all(|count| *count == 1), "each arrives once");
+    assert_eq!(http::call(two.address, "GET", "/readyz", &[], "").status, 200);
 }

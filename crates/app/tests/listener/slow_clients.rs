@@ -59,6 +59,44 @@ fn a_thousand_slow_callers_hold_nobody_up_and_are_cut_off() {
     served.stop();
 }
 
+/// Strangers start logins, and a tenant starts calls of Svix's clients, on more connections than there are, and
+/// send a byte of each body: others are served.
+#[test]
+fn slow_logins_and_slow_svix_calls_keep_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Gateway::start(folder.path(), &[("GANCHO_MAX_CONNECTIONS", "40")]);
+    let key = served.tenant("acme");
+    let same_origin =
+        "sec-fetch-site: same-origin\r\ncontent-type: application/x-www-form-urlencoded";
+    let login = format!("POST /ui/login HTTP/1.1\r\nhost: {}\r\n{same_origin}", served.address);
+    let svix = format!(
+        "POST /api/v1/app HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}",
+        served.address,
+        crate::gateway::TOKEN
+    );
+    for head in [&login, &svix] {
+        let mut slow = Vec::new();
+        for _ in 0..100 {
+            let mut stream = TcpStream::connect(served.address).unwrap();
+            stream
+                .write_all(format!("{head}\r\ncontent-length: 9000\r\n\r\n{{").as_bytes())
+                .unwrap();
+            slow.push(stream);
+        }
+        for _ in 0..20 {
+            served.publish(&key, "invoice.paid", "{}");
+        }
+        drop(slow);
+    }
+    // A login needs few bytes.
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.write_all(format!("{login}\r\ncontent-length: 20000\r\n\r\n").as_bytes()).unwrap();
+    let mut first = [0; 12];
+    stream.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 413");
+    served.stop();
+}
+
 #[test]
 fn a_full_store_refuses_events_and_goes_on_delivering() {
     let folder = tempfile::tempdir().unwrap();

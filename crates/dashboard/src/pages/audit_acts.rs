@@ -46,6 +46,7 @@ pub fn key(operation: &str) -> Option<&'static str> {
         "revokePortalLinks" => "act.revoke_portal_links",
         "addCell" => "act.add_cell",
         "updateCell" => "act.update_cell",
+        "removeCell" => "act.remove_cell",
         "moveTenant" => "act.move_tenant",
         "takeBackTenantMove" => "act.take_back_tenant_move",
         "rotateEncryptionKeys" => "act.rotate_encryption_keys",

@@ -17,7 +17,7 @@ use crate::{
     base::Base,
     cookies,
     dashboard::Dashboard,
-    form_body,
+    form_body::{self, FormBody},
     handlers::PageResult,
     language::Language,
     page,
@@ -81,25 +81,23 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
     let params = Params::parse(parts.uri.query().unwrap_or_default());
     let texts = texts(&dashboard, &parts.headers, None);
     let form = match check_origin(&parts.headers, &parts.uri) {
-        Ok(()) => form_body::read(body).await,
+        Ok(()) => form_body::read(&dashboard, None, &parts, body).await,
         Err(problem) => Err(problem),
     };
-    let form = match form {
-        Ok(form) => form,
+    let FormBody { form, guard: _guard } = match form {
+        Ok(read) => read,
         Err(problem) => return error::show_stranger(texts, Theme::of(&parts.headers), &problem),
     };
-    let from = parts.extensions.get::<AddressBlock>().copied();
-    let from = from.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]).into());
     // Without a name it is the operator token.
     let name = form.text("name");
     let refuse =
         |status, message| show(&dashboard, &parts, &params, None, status, Some(message), name);
     let login = if name.is_empty() {
-        dashboard.backend.log_in(from, form.text("token")).await
+        dashboard.backend.log_in(&parts, form.text("token")).await
     } else {
         // A password is not trimmed, because spaces are part of it.
         let password = form.get("token").unwrap_or_default();
-        dashboard.backend.log_in_user(from, name, password).await
+        dashboard.backend.log_in_user(&parts, name, password).await
     };
     let login = match login {
         Ok(login) => login,
@@ -117,7 +115,9 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
             return refuse(StatusCode::SERVICE_UNAVAILABLE, texts.say("login.unavailable"));
         }
     };
-    tracing::info!(address = %from, "signed in to the dashboard");
+    if let Some(address) = parts.extensions.get::<AddressBlock>() {
+        tracing::info!(%address, "signed in to the dashboard");
+    }
     // The previous session is over in this browser, and nobody else would end it.
     if let Some(cookie) = dashboard.session_cookie(&parts.headers)
         && let Ok(Some(session)) = dashboard.backend.session(cookie).await

@@ -2,8 +2,11 @@
 
 use std::{collections::HashSet, time::Duration};
 
+use bytes::Bytes;
+use gancho_domain::TenantId;
 use gancho_egress::{Client, Settings};
 use gancho_testkit::receiver::{Receiver, Step};
+use http::HeaderMap;
 use tokio::task::JoinSet;
 
 use crate::stage::{AMPLE, client, code, http, post, settings, status};
@@ -81,7 +84,7 @@ async fn closing_on_reuse_never_doubles_a_request() {
         for number in 0..500 {
             let body = format!("number {number};");
             let outcome = client
-                .post(&http(receiver.port()), http::HeaderMap::new(), body.clone().into(), AMPLE)
+                .post(&http(receiver.port()), HeaderMap::new(), body.clone().into(), AMPLE)
                 .await;
             if outcome.answer.is_ok() {
                 delivered.insert(body);
@@ -109,6 +112,33 @@ async fn a_dead_connection_is_replaced_at_once() {
         until(|| client.kept_connections() == 0).await;
     }
     assert_eq!(receiver.requests().len(), 5);
+}
+
+/// A tenant uses hundreds of hosts all the time, more than connections may stay open. Another one rarely uses a few of
+/// its own.
+#[tokio::test]
+async fn a_tenant_with_very_many_hosts_costs_no_other_its_connections() {
+    let (many, few) =
+        (Receiver::plain(patient).await.unwrap(), Receiver::plain(patient).await.unwrap());
+    let client = Client::new(Settings { idle_in_all: 64, ..settings() }).unwrap();
+    let post = async |tenant, host: String, port| {
+        let url = format!("http://{host}.example.com:{port}/hook").parse().unwrap();
+        let tenant = TenantId::from_bits(tenant);
+        let sent = client.post_for(tenant, &url, HeaderMap::new(), Bytes::new(), AMPLE);
+        assert_eq!(status(&sent.await), 200);
+    };
+    for round in 0..3 {
+        for host in 0..4 {
+            post(1, format!("few-{host}"), few.port()).await;
+        }
+        for host in 0..300 {
+            post(2, format!("many-{host}"), many.port()).await;
+        }
+        assert_eq!(few.accepted(), 4, "in round {round}");
+        assert!(client.kept_connections() <= 64);
+    }
+    // What others leave, it may have.
+    assert!(client.kept_connections() >= 60, "{}", client.kept_connections());
 }
 
 async fn until(met: impl Fn() -> bool) {

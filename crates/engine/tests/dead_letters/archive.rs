@@ -7,16 +7,17 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use gancho_domain::{DeliveryId, Lane, Time};
+use gancho_domain::{DeliveryId, Lane, Parcel, TenantId, Time};
 use gancho_engine::{Archive, ArchiveError, Engine, LetterName, Limits};
-use gancho_store::{DeadFilter, DeadLetters, FullDeadLetter};
+use gancho_store::{Accept, DeadFilter, DeadLetters, FullDeadLetter, NewParcel, NodeId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::stage::{Play, Stage, seconds};
+use crate::stage::{Play, Stage, TENANT, seconds};
 
 /// An archive in memory, which fails or hangs if a test says so.
 #[derive(Default)]
@@ -26,6 +27,8 @@ struct Chest {
     /// Writes the dead letters and never returns.
     hangs: AtomicBool,
     came: Notify,
+    /// The tenant of each dead letter, in the order in which they were written.
+    order: Mutex<Vec<TenantId>>,
 }
 
 #[async_trait]
@@ -40,6 +43,7 @@ impl Archive for Chest {
             return Err(ArchiveError("the disk is full".into()));
         }
         for one in letters {
+            self.order.lock().push(one.letter.tenant);
             self.kept.lock().entry(one.letter.delivery).or_default().push(one.clone());
         }
         if self.hangs.load(Ordering::Relaxed) {
@@ -56,6 +60,7 @@ impl Chest {
 }
 
 const MAX: u64 = 2;
+const HOUR: Duration = Duration::from_hours(1);
 
 async fn start(stage: &Stage, chest: Option<&Arc<Chest>>) -> Arc<Engine> {
     let mut setup = stage.setup();
@@ -151,4 +156,45 @@ async fn a_kill_before_they_leave_archives_the_same_again() {
         assert_eq!(times[0], times[1], "the same both times");
     }
     drop(engine);
+}
+
+/// A tenant has far too many dead letters, another one a few too many, and those of a third are too old.
+#[tokio::test(start_paused = true)]
+async fn tenants_take_turns_in_the_archive() {
+    let stage = Stage::new(|_, _| Play::Refuse);
+    let [few, old] = [2, 3].map(|number| TenantId::from_bits(number << 80));
+    let accept = async |tenant| {
+        let NewParcel { parcel, deliveries, .. } = stage.parcel(false);
+        let parcel = Arc::new(Parcel { tenant, ..Parcel::clone(&parcel) });
+        let new = NewParcel { parcel, once: None, ledger: None, deliveries };
+        stage.store.accept(vec![new], NodeId(0)).await.expect("the store works");
+    };
+    let engine = start(&stage, None).await;
+    for _ in 0..2 {
+        accept(old).await;
+    }
+    seconds(60).await;
+    stage.clock.jump(8 * 24 * 3_600);
+    for _ in 0..200 {
+        accept(TENANT).await;
+    }
+    for _ in 0..MAX + 8 {
+        accept(few).await;
+    }
+    seconds(600).await;
+    assert_eq!(in_store(&stage).await, 212);
+    engine.abort();
+    engine.ended().await;
+
+    let chest = Arc::new(Chest::default());
+    let mut setup = stage.setup();
+    setup.limits =
+        Limits { dead_letters_per_tenant: MAX, upkeep_step: 4, upkeep: HOUR, ..Limits::default() };
+    setup.archive = Some(chest.clone() as Arc<dyn Archive>);
+    let engine = Engine::start(setup).await.expect("it starts");
+    assert_eq!(engine.archive_once().await.expect("it works"), 2 + 198 + 8);
+    let order = chest.order.lock();
+    let last = |tenant| order.iter().rposition(|one| *one == tenant).expect("it was archived");
+    assert!(last(few) < 20, "{order:?}");
+    assert!(last(old) < 20 && last(TENANT) == order.len() - 1, "{order:?}");
 }

@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{EndpointId, FieldError, Gcra, Rate, RetryPlan, Time};
-use gancho_engine::off_thread;
+use gancho_engine::{CheckThreads, run_inline};
 use gancho_schema::{Schema, SchemaCheckError};
+use gancho_store::Account;
 use gancho_vault::KeyRing;
 use gancho_wire::{Profile, Recipe, SigningKey, Token, VerifyingKey, strict_json::Pointer};
 use parking_lot::Mutex;
@@ -34,6 +35,7 @@ pub struct PreparedSource {
     pub dispatch_keys: [SigningKey; 1],
     /// The verify token of Meta's handshake.
     pub verify_token: Option<Token>,
+    checks: Arc<CheckThreads>,
     /// The documents of the source and of each key, in order, to detect what has changed.
     pub(super) made_of: Vec<Bytes>,
 }
@@ -94,6 +96,7 @@ impl PreparedSource {
         made_of: Vec<Bytes>,
         ring: &KeyRing,
         defaults: &SourceDefaults,
+        checks: &Arc<CheckThreads>,
     ) -> Result<Self, String> {
         let preset = source.preset();
         let proof = preset.proof().map_err(|error| error.to_string())?;
@@ -133,6 +136,7 @@ impl PreparedSource {
             keys: keys.into_iter().map(|key| PreparedKey { key, used: Mutex::default() }).collect(),
             preset,
             source,
+            checks: checks.clone(),
             made_of,
         })
     }
@@ -142,13 +146,16 @@ impl PreparedSource {
         self: &Arc<Self>,
         body: &Bytes,
     ) -> Result<Vec<FieldError>, SchemaCheckError> {
-        if self.schema.is_none() {
+        let Some(schema) = &self.schema else { return Ok(Vec::new()) };
+        if schema.inline_work(body).is_some()
+            && run_inline(|| schema.is_valid(body)).map_err(|_| SchemaCheckError)?
+        {
             return Ok(Vec::new());
         }
         let (source, body) = (self.clone(), body.clone());
-        let size = body.len();
         let check = move || source.schema.as_ref().map(|schema| schema.errors(&body));
-        let errors = off_thread(size, check).await.ok_or(SchemaCheckError)?;
+        let account = Account::Tenant(self.source.tenant());
+        let errors = self.checks.run(account, check).await.map_err(|_| SchemaCheckError)?;
         Ok(errors.into_iter().flatten().map(into_body).collect())
     }
 

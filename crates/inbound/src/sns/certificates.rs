@@ -1,6 +1,9 @@
 //! Fetches and caches certificates. Everything is bounded, because nothing in a message is verified before
 //! its certificate is there: the cache is bounded, one caller at a time fetches a URL, failures are cached
 //! for a while, and the fetches per minute are limited for each source and in total.
+//!
+//! A certificate that was fetched once stays in use while it cannot be fetched again, as long as it is valid, and
+//! fetching it again has a rate of its own: forged messages with other URLs do not make Amazon's own fail.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -20,12 +23,16 @@ const TRUSTED: Duration = Duration::from_hours(24);
 /// How long a URL without a certificate is not fetched again. Unreachable URLs are retried sooner.
 const REFUSED_FOR: Duration = Duration::from_mins(1);
 const AWAY_FOR: Duration = Duration::from_secs(2);
+/// How long a certificate that could not be fetched again is used until the next attempt.
+const RENEW_AFTER: Duration = Duration::from_mins(1);
 const DEADLINE: Duration = Duration::from_secs(5);
 /// Maximum length of a certificate. Amazon's have about 2 KiB.
 const MAX_LENGTH: usize = 16 * 1024;
 
 pub const BY_SOURCE: Rate = Rate { count: 6, per: Duration::from_mins(1) };
 pub const BY_ALL: Rate = Rate { count: 30, per: Duration::from_mins(1) };
+/// The rate of fetches of certificates that were good before, of all sources. Each of them has a turn in a minute.
+const BY_RENEWALS: Rate = Rate { count: KEPT as u32, per: Duration::from_mins(1) };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CertificateError {
@@ -48,6 +55,7 @@ struct CertificateCache {
     /// Failures by URL. They are separate from the certificates, so that forged URLs evict none.
     bad: HashMap<Box<str>, (CertificateError, Time)>,
     fetched: Gcra,
+    renewed: Gcra,
 }
 
 struct CachedCertificate {
@@ -70,18 +78,28 @@ impl Certificates {
             return known;
         }
         let turn = self.turn(url.as_str());
-        let _mine = turn.lock.lock().await;
+        let old = self.cache.lock().outdated(url.as_str(), now);
+        let _mine = match turn.lock.try_lock() {
+            Ok(mine) => mine,
+            // Another caller is fetching it again.
+            Err(_) if let Some(old) = old => return Ok(old),
+            Err(_) => turn.lock.lock().await,
+        };
         // The previous caller in the queue may have fetched it.
         if let Some(known) = self.cache.lock().known(url.as_str(), now) {
             return known;
         }
-        if !self.spend(own, now) {
+        let may_fetch = if old.is_some() { self.spend_renewal(now) } else { self.spend(own, now) };
+        if !may_fetch {
             let why = "too many certificates were fetched in the last minute";
-            return Err(CertificateError::Away(why.to_owned()));
+            return old.ok_or_else(|| CertificateError::Away(why.to_owned()));
         }
         let found = self.fetch(url).await;
         self.cache.lock().put(url.as_str(), found.clone(), now);
-        found
+        match (found, old) {
+            (Err(CertificateError::Away(_)), Some(old)) => Ok(old),
+            (found, _) => found,
+        }
     }
 
     async fn fetch(&self, url: &Url) -> CertificateResult {
@@ -118,6 +136,15 @@ impl Certificates {
         is_free
     }
 
+    fn spend_renewal(&self, now: Time) -> bool {
+        let renewed = &mut self.cache.lock().renewed;
+        let is_free = renewed.free_at(BY_RENEWALS, now) <= now;
+        if is_free {
+            renewed.take(BY_RENEWALS, now);
+        }
+        is_free
+    }
+
     fn turn<'a>(&'a self, url: &'a str) -> FetchSlot<'a> {
         let lock = self.turns.lock().entry(url.into()).or_default().clone();
         FetchSlot { of: self, url, lock }
@@ -150,7 +177,19 @@ impl CertificateCache {
             return Some(Ok(good.certificate.clone()));
         }
         let (why, until) = self.bad.get(url)?;
-        (*until > now).then(|| Err(why.clone()))
+        if *until <= now {
+            return None;
+        }
+        let why = why.clone();
+        Some(self.outdated(url, now).ok_or(why))
+    }
+
+    /// Returns a certificate that is valid, and was to be fetched again.
+    fn outdated(&mut self, url: &str, now: Time) -> Option<Arc<Certificate>> {
+        let old = self.good.get_mut(url)?;
+        old.certificate.check_dates(now).ok()?;
+        old.used_at = now;
+        Some(old.certificate.clone())
     }
 
     fn put(&mut self, url: &str, found: CertificateResult, now: Time) {
@@ -166,6 +205,10 @@ impl CertificateCache {
                 self.good.insert(url.into(), good);
             }
             Err(why) => {
+                // Amazon has withdrawn it.
+                if matches!(why, CertificateError::Refused(_)) {
+                    self.good.remove(url);
+                }
                 self.bad.retain(|_, (_, until)| *until > now);
                 // The rate allows no more than this in a minute, but a clock may stand still.
                 if self.bad.len() >= REFUSED_KEPT {
@@ -173,6 +216,7 @@ impl CertificateCache {
                 }
                 let until = match why {
                     CertificateError::Refused(_) => now + REFUSED_FOR,
+                    CertificateError::Away(_) if self.good.contains_key(url) => now + RENEW_AFTER,
                     CertificateError::Away(_) => now + AWAY_FOR,
                 };
                 self.bad.insert(url.into(), (why, until));

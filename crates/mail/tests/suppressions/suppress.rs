@@ -65,4 +65,10 @@ async fn listed_imported_and_removed(on: StoreKind) {
     assert_eq!(kept.reason, SuppressionReason::Complaint);
     assert!(list.remove(stage.scope, &mailbox).await.unwrap());
     assert!(!list.remove(stage.scope, &mailbox).await.unwrap());
+    // More than one transaction stores. Each address counts once.
+    let many: Vec<String> =
+        (0..1_000).map(|number| format!("{}@example.org", number % 600)).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(list.import(stage.scope, rows(&many)).await.unwrap(), 600);
+    assert_eq!(list.list(stage.scope, None, 1_000).await.unwrap().len(), 601);
 }

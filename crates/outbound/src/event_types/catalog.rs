@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use super::{Catalog, EventTypeInfo, own::no_metadata, type_cache::CompiledType};
+use super::{Catalog, EventTypeInfo, own::no_metadata, type_cache::CachedType};
 
 /// Name, description, example.
 type Entry = (&'static str, &'static str, &'static str);
@@ -24,12 +24,12 @@ const CATALOGS: [(Catalog, &[Entry]); 4] = [
     (Catalog::Operations, &operations::TYPES),
 ];
 
-static BUILT_IN: LazyLock<BTreeMap<&'static str, Arc<CompiledType>>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<BTreeMap<&'static str, Arc<CachedType>>> = LazyLock::new(|| {
     let entries =
         CATALOGS.iter().flat_map(|(catalog, types)| types.iter().map(|one| (*catalog, *one)));
     entries
         .map(|(catalog, entry)| {
-            (entry.0, Arc::new(CompiledType::built_in(type_cache(catalog, entry))))
+            (entry.0, Arc::new(CachedType::built_in(type_cache(catalog, entry))))
         })
         .collect()
 });
@@ -48,7 +48,7 @@ fn type_cache(catalog: Catalog, (name, description, example): Entry) -> EventTyp
     }
 }
 
-pub(super) fn get(name: &str) -> Option<&'static Arc<CompiledType>> {
+pub(super) fn get(name: &str) -> Option<&'static Arc<CachedType>> {
     BUILT_IN.get(name)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns all built-in types by name.
-pub(super) fn all() -> impl Iterator<Item = &'static CompiledType> {
+pub(super) fn all() -> impl Iterator<Item = &'static CachedType> {
     BUILT_IN.values().map(|one| &**one)
 }
 

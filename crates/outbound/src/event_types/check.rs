@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{FieldError, Tenant, TenantScope, event_type::is_reserved};
-use gancho_engine::off_thread;
+use gancho_engine::run_inline;
 use gancho_schema::SchemaCheckError;
-use gancho_store::StoreError;
+use gancho_store::{Account, Result, StoreError};
+use tokio::task::coop;
 
 use super::{
-    EventTypeError, EventTypes,
-    own::reserved,
-    type_cache::{CompiledType, InvalidSchema},
+    EventTypeError, EventTypes, own::reserved, schema_cache::InvalidSchema, type_cache::CachedType,
 };
+
+/// The work after which a task uses up a part of its budget, so that a batch of many checks yields in between.
+const WORK_PER_BUDGET: u64 = 2_000;
 
 impl EventTypes {
     /// Checks an event. Most types have no schema, which makes this a cache look-up.
@@ -23,33 +25,59 @@ impl EventTypes {
         tenant: &Tenant,
         event_type: &str,
         data: &Bytes,
-    ) -> Result<(), EventTypeError> {
+    ) -> std::result::Result<(), EventTypeError> {
         if is_reserved(event_type) {
             return Err(EventTypeError::Faulty(vec![reserved("/type")]));
         }
         let types = self.type_cache.of(scope).await?;
-        let type_cache = types.find(event_type).filter(|type_cache| !type_cache.shown.is_archived);
-        let Some(type_cache) = type_cache else {
+        let found = types.find(event_type).filter(|one| !one.shown.is_archived);
+        let Some(found) = found else {
             return if tenant.strict_event_types { Err(unknown(event_type)) } else { Ok(()) };
         };
-        let errors = errors(type_cache, data)
-            .await
-            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let errors = self.errors(scope, found, data).await?;
         if errors.is_empty() { Ok(()) } else { Err(EventTypeError::Faulty(errors)) }
+    }
+
+    /// Returns the schema errors. What is little work is checked at once; what is more, and what a task must not
+    /// do at all (compiling a schema, describing errors), is done on the threads for checks, in the tenant's turn.
+    async fn errors(
+        &self,
+        scope: TenantScope,
+        of_type: Arc<CachedType>,
+        data: &Bytes,
+    ) -> Result<Vec<FieldError>> {
+        let Some(schema) = &of_type.schema else { return Ok(Vec::new()) };
+        match schema.get() {
+            Some(Err(InvalidSchema)) => return Err(invalid_schema()),
+            Some(Ok(schema)) => {
+                if let Some(work) = schema.inline_work(data)
+                    && run_inline(|| schema.is_valid(data))?
+                {
+                    spend(work).await;
+                    return Ok(Vec::new());
+                }
+            }
+            None => {}
+        }
+        let data = data.clone();
+        let check = move || match of_type.compile() {
+            None => Ok(Vec::new()),
+            Some(Ok(schema)) => Ok(schema.errors(&data)),
+            Some(Err(InvalidSchema)) => Err(invalid_schema()),
+        };
+        self.checks.run(Account::Tenant(scope.tenant()), check).await?
     }
 }
 
-async fn errors(
-    type_cache: Arc<CompiledType>,
-    data: &Bytes,
-) -> Result<Vec<FieldError>, SchemaCheckError> {
-    let schema = match &type_cache.schema {
-        None => return Ok(Vec::new()),
-        Some(Err(InvalidSchema)) => return Err(SchemaCheckError),
-        Some(Ok(schema)) => schema.clone(),
-    };
-    let data = data.clone();
-    off_thread(data.len(), move || schema.errors(&data)).await.ok_or(SchemaCheckError)
+/// Lets other tasks run if this one has worked for long.
+async fn spend(work: u64) {
+    for _ in 0..=work / WORK_PER_BUDGET {
+        coop::consume_budget().await;
+    }
+}
+
+fn invalid_schema() -> StoreError {
+    StoreError::Unavailable(SchemaCheckError.to_string())
 }
 
 fn unknown(event_type: &str) -> EventTypeError {

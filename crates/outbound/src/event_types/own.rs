@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
 use gancho_schema::Schema;
-use gancho_store::{CollectionLimit, Precondition, VERSIONED_KIND};
+use gancho_store::{CollectionLimit, Precondition, StoreError, VERSIONED_KIND};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -14,6 +14,10 @@ pub(super) const KIND: &str = VERSIONED_KIND;
 /// Maximum number per owner, since they are cached in memory.
 pub(super) const MAX_COUNT: usize = 1_000;
 const LIMIT: CollectionLimit = CollectionLimit { max_count: MAX_COUNT, max_bytes: 16 << 20 };
+/// Maximum that the patterns of all types of an owner take when compiled.
+const MAX_PATTERN_BYTES: usize = 32 << 20;
+/// A type whose patterns take no more than this is not refused for those of the others.
+const EQUAL_PART_OF_PATTERNS: usize = MAX_PATTERN_BYTES / MAX_COUNT;
 const MAX_DESCRIPTION_LENGTH: usize = 2_000;
 const MAX_EXAMPLE_LENGTH: usize = 64 * 1024;
 
@@ -37,6 +41,14 @@ pub(super) struct TypeDocument {
     is_archived: bool,
     #[serde(default = "no_metadata")]
     metadata: Box<RawValue>,
+    /// An estimate of what the schema's patterns take when compiled. 0 if the type is older than the estimate.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) pattern_bytes: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// An empty object.
@@ -86,7 +98,9 @@ impl EventTypes {
         new: NewEventType,
         expect: Precondition,
     ) -> Result<EventTypeInfo, EventTypeError> {
-        let checked = validate(&new).map_err(EventTypeError::Faulty)?;
+        let (new, checked) = self.validate(owner, new).await?;
+        let checked = checked.map_err(EventTypeError::Faulty)?;
+        self.check_patterns(owner, &new.name, checked.pattern_bytes).await?;
         let place = owner.collection(KIND);
         let body = serde_json::to_vec(&checked).map_err(|error| {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", error)])
@@ -101,6 +115,45 @@ impl EventTypes {
         }
         self.type_cache.forget(owner);
         Ok(checked.into_info(&new.name, owner))
+    }
+
+    /// Validates a new type. One with a schema is validated on a thread for checks, since compiling may take long.
+    async fn validate(
+        &self,
+        owner: Owner,
+        new: NewEventType,
+    ) -> Result<(NewEventType, Result<TypeDocument, Vec<FieldError>>), StoreError> {
+        let is_long = new.schema.is_some();
+        let check = move || {
+            let checked = validate(&new);
+            (new, checked)
+        };
+        if !is_long {
+            return Ok(check());
+        }
+        self.checks.run(owner.tenant(), check).await
+    }
+
+    /// Refuses a type whose patterns would exceed, with those of the others, what an owner's may take.
+    async fn check_patterns(
+        &self,
+        owner: Owner,
+        name: &str,
+        bytes: usize,
+    ) -> Result<(), EventTypeError> {
+        if bytes <= EQUAL_PART_OF_PATTERNS {
+            return Ok(());
+        }
+        let others = self.type_cache.pattern_bytes_without(owner, name).await?;
+        if others + bytes <= MAX_PATTERN_BYTES {
+            return Ok(());
+        }
+        let message = format!(
+            "its patterns take {} KiB when compiled, and with those of the other event types more than {} MiB: use simpler patterns, or delete event types",
+            bytes >> 10,
+            MAX_PATTERN_BYTES >> 20
+        );
+        Err(EventTypeError::Faulty(vec![FieldError::new("schema_too_costly", "/schema", message)]))
     }
 
     pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), EventTypeError> {
@@ -137,7 +190,9 @@ fn validate(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
         let message = format!("the example must not have more than {MAX_EXAMPLE_LENGTH} bytes");
         errors.push(FieldError::new("too_long", "/example", message));
     }
-    let schema = new.schema.as_ref().map(|schema| Schema::compile(schema.get())).transpose();
+    let schema = new.schema.as_ref().map(|schema| Schema::compile_new(schema.get())).transpose();
+    let pattern_bytes =
+        schema.as_ref().ok().and_then(Option::as_ref).map_or(0, Schema::pattern_bytes);
     match schema {
         Err(error) => errors.push(error),
         Ok(Some(schema)) if new.example.is_some() => {
@@ -157,6 +212,7 @@ fn validate(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
         schema: new.schema.clone(),
         is_archived: new.is_archived,
         metadata: new.metadata.clone().unwrap_or_else(no_metadata),
+        pattern_bytes,
     })
 }
 

@@ -78,18 +78,19 @@ impl StoredDigests {
         Ok(())
     }
 
-    /// Sends the digests that dead processes have left.
+    /// Sends the digests that dead processes have left. One that cannot be sent, as the database of its tenant does not
+    /// answer, holds up no other; it is retried.
     pub async fn take_over(&self, notifier: &Notifier) -> Result<()> {
-        let mut after = None;
+        let (mut after, mut outcome) = (None, Ok(()));
         loop {
             let found = notifier.store.documents(COLLECTION, after.as_deref(), MAX_READ).await?;
             for document in &found {
                 if !document.key.starts_with(&self.process) {
-                    self.take_over_one(notifier, document).await?;
+                    outcome = outcome.and(self.take_over_one(notifier, document).await);
                 }
             }
             if found.len() < MAX_READ {
-                return Ok(());
+                return outcome;
             }
             after = found.last().map(|document| document.key.clone());
         }

@@ -45,6 +45,8 @@ pub struct Targets {
     pub unusable: Vec<(Endpoint, String)>,
     /// The version of the tenant's endpoints in the store when they were read.
     pub version: u64,
+    /// About how much all of them take in memory.
+    pub bytes: usize,
 }
 
 impl Targets {

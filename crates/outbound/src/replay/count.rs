@@ -1,9 +1,13 @@
-//! Counts what a replay would send.
+//! Counts what a replay would send. A filter that matches little reads the whole log, so that a count is made in
+//! steps, and ends after a while: then there are at least as many.
+
+use std::time::Duration;
 
 use gancho_domain::{Lane, TenantScope, event_type::is_reserved};
 use gancho_store::{
     DeadFilter, DeliveryFilter, DeliveryRow, EventFilter, EventRow, PageRequest, Result, Store,
 };
+use tokio::time::Instant;
 
 use super::{Replay, ReplayFilter, ReplayItems};
 use crate::Owner;
@@ -11,6 +15,8 @@ use crate::Owner;
 const PAGE: usize = 1_000;
 /// Maximum count; counting stops here.
 const MAX_COUNT: u64 = 100_000;
+/// Maximum time of a count, over all of its steps.
+const MAX_TIME: Duration = Duration::from_secs(30);
 
 /// The number of items that a replay finds.
 pub(super) struct ItemCount {
@@ -26,32 +32,77 @@ impl ItemCount {
     }
 }
 
+/// The count of a replay that has not started.
+pub(super) enum Count {
+    Ended(ItemCount),
+    Partial(PartialCount),
+}
+
+#[derive(Clone)]
+pub(super) struct PartialCount {
+    count: u64,
+    next: PageRequest,
+    time: Duration,
+}
+
+impl Default for PartialCount {
+    fn default() -> Self {
+        Self { count: 0, next: PageRequest::first(PAGE), time: Duration::ZERO }
+    }
+}
+
+/// Counts to the end.
 pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<ItemCount> {
+    let mut so_far = PartialCount::default();
+    loop {
+        match count_step(store, owner, replay, so_far, MAX_TIME).await? {
+            Count::Ended(count) => return Ok(count),
+            Count::Partial(partial) => so_far = partial,
+        }
+    }
+}
+
+/// Counts for about this time, and at least a page.
+pub(super) async fn count_step(
+    store: &dyn Store,
+    owner: Owner,
+    replay: &Replay,
+    so_far: PartialCount,
+    max_time: Duration,
+) -> Result<Count> {
     let Some(scope) = scope_of(owner, replay) else {
         let filter = dead_filter(owner, replay);
         let all = DeadFilter { only_sendable: false, ..filter.clone() };
         let (all, sendable) = (store.dead_stats(all).await?, store.dead_stats(filter).await?);
         let unsendable = all.total.saturating_sub(sendable.total);
-        return Ok(ItemCount { unsendable, ..ItemCount::of(sendable.total, true) });
+        let counted = ItemCount { unsendable, ..ItemCount::of(sendable.total, true) };
+        return Ok(Count::Ended(counted));
     };
     if !replay.filter.events.is_empty() {
-        return named(store, scope, replay).await.map(|count| ItemCount::of(count, true));
+        let count = named(store, scope, replay).await?;
+        return Ok(Count::Ended(ItemCount::of(count, true)));
     }
-    let mut count = 0;
-    let mut page = PageRequest::first(PAGE);
+    let PartialCount { mut count, next: mut page, time } = so_far;
+    let start = Instant::now();
     loop {
         let (rows, next) = if replay.filter.of == ReplayItems::Events {
-            let found = store.events(scope, event_filter(replay), page.clone()).await?;
+            let found = store.events(scope, event_filter(replay), page).await?;
             (found.rows.iter().filter(|row| is_meant(replay, row)).count(), found.next)
         } else {
-            let found = store.deliveries(scope, delivery_filter(replay), page.clone()).await?;
+            let found = store.deliveries(scope, delivery_filter(replay), page).await?;
             (found.rows.iter().filter(|row| !row.is_test).count(), found.next)
         };
         count += rows as u64;
-        match next {
-            None => return Ok(ItemCount::of(count, true)),
-            Some(_) if count >= MAX_COUNT => return Ok(ItemCount::of(count, false)),
-            after => page = PageRequest::new(PAGE, after),
+        let time = time + start.elapsed();
+        if next.is_none() {
+            return Ok(Count::Ended(ItemCount::of(count, true)));
+        }
+        if count >= MAX_COUNT || time >= MAX_TIME {
+            return Ok(Count::Ended(ItemCount::of(count, false)));
+        }
+        page = PageRequest::new(PAGE, next);
+        if start.elapsed() >= max_time {
+            return Ok(Count::Partial(PartialCount { count, next: page, time }));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Creates, finds and cancels replays.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
@@ -20,13 +21,14 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     NewReplay, Replay, ReplayState,
     codec::{Request, replay_of},
-    count::count,
+    count::{Count, count},
     page_locks::PageLocks,
     run::{MAX_PAGES, MAX_PAGES_OF_OWNER},
     validate::{self, validate},
 };
 use crate::{Owner, Registry};
 
+const COUNT_TURN: Duration = Duration::from_millis(250);
 const LIMITS: ReplayLimits = ReplayLimits { max_open: 10, max_kept: 500 };
 
 pub struct Replays {
@@ -39,8 +41,12 @@ pub struct Replays {
     default_rate: AtomicU32,
     /// When the next page of each job of this runner is due, to keep to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
-    /// Jobs of this runner whose last page may have been sent in part.
-    pub(super) in_doubt: Mutex<HashSet<ReplayId>>,
+    /// Jobs of this runner whose last page may have been sent in part, and since when.
+    pub(super) in_doubt: Mutex<HashMap<ReplayId, Instant>>,
+    /// The counts of jobs that are about to start.
+    pub(super) counts: Mutex<HashMap<ReplayId, Count>>,
+    /// How long a count goes on before others have their turns.
+    pub(super) count_turn: Duration,
     pub(super) bell: Notify,
     pub(super) page_locks: PageLocks,
     /// Permits for sending a page.
@@ -77,6 +83,8 @@ impl Replays {
             default_rate,
             due: Mutex::default(),
             in_doubt: Mutex::default(),
+            counts: Mutex::default(),
+            count_turn: COUNT_TURN,
             bell: Notify::new(),
             page_locks: PageLocks::default(),
             turns: FairSemaphore::new(MAX_PAGES, MAX_PAGES_OF_OWNER),
@@ -88,6 +96,12 @@ impl Replays {
     pub fn at_rate(self, rate: u32) -> Self {
         self.set_rate(rate);
         self
+    }
+
+    /// Sets how long a count goes on before others have their turns.
+    #[must_use]
+    pub fn with_count_turn(self, count_turn: Duration) -> Self {
+        Self { count_turn, ..self }
     }
 
     /// Changes the rate of replays that are created from now on.

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
 use gancho_domain::{ReplayId, Time};
 use gancho_store::{
     LeasedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease, ReplayLeaseOrigin, ReplayTotal,
@@ -13,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Replays,
     codec::{Cursor, Request, replay_of},
-    count::count,
+    count::{Count, PartialCount, count_step},
     page::PageResult,
     steps::Steps,
 };
@@ -26,6 +30,8 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum replays that run at the same time. If there are more, the oldest of each owner come first.
 const MAX_RUNNING: usize = 1_000;
 const MAX_PER_PAGE: u32 = 100;
+/// How long a doubt about a page is remembered of a replay that is not listed: its database may be away.
+const MAX_DOUBT: Duration = Duration::from_hours(24);
 
 /// Maximum pages that are sent at the same time.
 pub(super) const MAX_PAGES: u32 = 4;
@@ -37,20 +43,26 @@ impl Replays {
     pub async fn run(&self, stop: CancellationToken) {
         let mut steps = Steps::default();
         let (mut open, mut read_at) = (Vec::new(), None::<Instant>);
+        // Pages are sent meanwhile: a database that does not answer stops those of the others no longer than itself.
+        let mut reading = None;
         while !stop.is_cancelled() {
-            if read_at.is_none_or(|at| at.elapsed() >= POLL_INTERVAL) {
-                match self.read_open().await {
-                    Ok(found) => open = found,
-                    Err(error) => {
-                        tracing::warn!(%error, "could not read the open replays; will retry");
-                    }
-                }
+            if reading.is_none() && read_at.is_none_or(|at| at.elapsed() >= POLL_INTERVAL) {
+                reading = Some(self.read_open().boxed());
                 read_at = Some(Instant::now());
             }
             let next = self.start_due(&open, &mut steps, &stop);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
+                found = end_of(&mut reading) => {
+                    reading = None;
+                    match found {
+                        Ok(found) => open = found,
+                        Err(error) => {
+                            tracing::warn!(%error, "could not read the open replays; will retry");
+                        }
+                    }
+                }
                 () = steps.next_end() => {}
                 () = self.bell.notified() => read_at = None,
                 () = tokio::time::sleep(next) => {}
@@ -121,8 +133,11 @@ impl Replays {
         if is_held {
             return Ok(false);
         }
+        if !self.has_counted(owner, found).await? {
+            return Ok(true);
+        }
         let _page = self.page_locks.lock(id).await;
-        let Some((job, doubt)) = self.take(owner, found).await? else {
+        let Some((job, doubt)) = self.take(found).await? else {
             return Ok(false);
         };
         let request = Request::read(&job)?;
@@ -149,29 +164,44 @@ impl Replays {
 
     /// Takes or renews the lease, and returns since when an unrecorded page may have been sent. `None` if
     /// the replay has ended or belongs to another node.
-    async fn take(
-        &self,
-        owner: Owner,
-        found: &ReplayJob,
-    ) -> Result<Option<(ReplayJob, Option<Time>)>> {
-        let mut total = ReplayTotal::default();
-        // `found` may be older than the first page.
-        if found.started_at.is_none() && !self.due.lock().contains_key(&found.id) {
-            let counted = count(&*self.store, owner, &replay_of(found)?).await?;
-            total.count = counted.sendable + counted.unsendable;
-            total.is_exact = counted.is_exact;
-        }
+    async fn take(&self, found: &ReplayJob) -> Result<Option<(ReplayJob, Option<Time>)>> {
+        let total = match self.counts.lock().get(&found.id) {
+            Some(Count::Ended(counted)) => ReplayTotal {
+                count: counted.sendable + counted.unsendable,
+                is_exact: counted.is_exact,
+            },
+            _ => ReplayTotal::default(),
+        };
         let taken =
             self.store.lease_replay(found.id, self.lease(), total, self.clock.now()).await?;
         Ok(taken.map(|LeasedReplay { job, take }| {
             let is_in_doubt = match take {
                 ReplayLeaseOrigin::Started => false,
                 ReplayLeaseOrigin::TakenOver => true,
-                ReplayLeaseOrigin::Renewed => self.in_doubt.lock().contains(&job.id),
+                ReplayLeaseOrigin::Renewed => self.in_doubt.lock().contains_key(&job.id),
             };
             let doubt = job.started_at.filter(|_| is_in_doubt);
             (job, doubt)
         }))
+    }
+
+    /// Counts for a while, without the lock of the replay, so that it can be canceled. Returns whether the count has
+    /// ended; if not, others have their turns before it goes on.
+    async fn has_counted(&self, owner: Owner, found: &ReplayJob) -> Result<bool> {
+        // `found` may be older than the first page.
+        if found.started_at.is_some() || self.due.lock().contains_key(&found.id) {
+            return Ok(true);
+        }
+        let so_far = match self.counts.lock().get(&found.id) {
+            Some(Count::Ended(_)) => return Ok(true),
+            Some(Count::Partial(so_far)) => so_far.clone(),
+            None => PartialCount::default(),
+        };
+        let replay = replay_of(found)?;
+        let count = count_step(&*self.store, owner, &replay, so_far, self.count_turn).await?;
+        let has_ended = matches!(count, Count::Ended(_));
+        self.counts.lock().insert(found.id, count);
+        Ok(has_ended)
     }
 
     fn lease(&self) -> ReplayLease {
@@ -197,17 +227,19 @@ impl Replays {
         }
     }
 
-    /// Forgets replays that have ended on other nodes.
+    /// Forgets replays that have ended on other nodes, or are in a database that does not answer.
     fn forget_ended(&self, open: &[ReplayJob]) {
         let is_open = |id: &ReplayId| open.iter().any(|job| job.id == *id);
         self.due.lock().retain(|id, _| is_open(id));
-        self.in_doubt.lock().retain(is_open);
+        self.counts.lock().retain(|id, _| is_open(id));
+        let mut in_doubt = self.in_doubt.lock();
+        in_doubt.retain(|id, since| is_open(id) || since.elapsed() < MAX_DOUBT);
     }
 
     fn note_doubt(&self, id: ReplayId, is_in_doubt: bool) {
         let mut in_doubt = self.in_doubt.lock();
         if is_in_doubt {
-            in_doubt.insert(id);
+            in_doubt.insert(id, Instant::now());
         } else {
             in_doubt.remove(&id);
         }
@@ -221,5 +253,13 @@ impl Replays {
     fn note_due(&self, id: ReplayId, started: Instant, count: u64, rate: u32) {
         let due = started + Duration::from_secs_f64(count as f64 / f64::from(rate.max(1)));
         self.due.lock().insert(id, due);
+    }
+}
+
+/// The list that is being read; never, if none is.
+async fn end_of<T>(reading: &mut Option<BoxFuture<'_, T>>) -> T {
+    match reading {
+        Some(reading) => reading.await,
+        None => pending().await,
     }
 }

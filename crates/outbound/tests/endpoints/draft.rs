@@ -285,3 +285,35 @@ async fn a_plan_bounds_the_number_of_endpoints() {
     let none = stage.desk.create(stage.scope, &stage.tenant, draft(&receiver, &["*"])).await;
     assert!(matches!(none.map(|_| ()), Err(EndpointError::PlanLimit(limit)) if limit.limit == 0));
 }
+
+/// Every node has them in memory.
+#[tokio::test]
+async fn what_the_endpoints_of_a_tenant_may_take_is_bounded() {
+    let stage = Stage::new().await;
+    let large = || EndpointDraft {
+        metadata: Some(raw(&format!("{{\"a\":\"{}\"}}", "x".repeat(15_000)))),
+        headers: Some((0..16).map(|one| (format!("x-{one}"), "y".repeat(3_900))).collect()),
+        url: Some("https://hooks.example.com/in".into()),
+        events: Some(vec!["*".into()]),
+        ..EndpointDraft::default()
+    };
+    let mut created = 0;
+    let refused = loop {
+        match stage.desk.create(stage.scope, &stage.tenant, large()).await {
+            Ok(_) => created += 1,
+            Err(error) => break error,
+        }
+        assert!(created < 1_000);
+    };
+    assert!(created > 300, "{created}");
+    assert!(matches!(refused, EndpointError::TooLarge), "{refused}");
+    assert!(refused.to_string().contains("64 MiB"), "{refused}");
+    let some = stage.desk.store.endpoints(stage.scope).await.unwrap();
+    assert_eq!(some.len(), created, "nothing of it is stored");
+    let smaller = EndpointDraft { headers: Some([].into()), ..EndpointDraft::default() };
+    for one in &some[..2] {
+        stage.desk.change(stage.scope, one.id, smaller.clone(), false).await.unwrap();
+    }
+    stage.desk.registry.of(stage.scope.tenant()).await.unwrap();
+    stage.desk.create(stage.scope, &stage.tenant, large()).await.unwrap();
+}

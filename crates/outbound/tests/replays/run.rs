@@ -115,6 +115,40 @@ async fn one_that_has_just_arrived_is_not_skipped() {
     arrived(&receiver, 2).await;
 }
 
+/// The filter matches little of a long log: the count takes turns of its owner, and can be canceled in between.
+#[tokio::test]
+async fn a_long_count_gives_its_turn_back() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    let to = stage.endpoint(&receiver, &["nothing.of.it"]).await;
+    for _ in 0..1_100 {
+        stage.publish(event("a.b", "{}")).await;
+    }
+    stage.publish(event("other.c", "{}")).await;
+    stage.clock.advance(Duration::from_secs(1));
+    let replays = stage.outbound.replays().with_count_turn(Duration::ZERO);
+    let filter = |event_type: &str| ReplayFilter {
+        of: ReplayItems::Events,
+        event_type: Some(event_type.into()),
+        ..ReplayFilter::default()
+    };
+    let new = |event_type| NewReplay { to: Some(to), ..fast(filter(event_type)) };
+    let long = replays.create(stage.scope, new("a.b")).await.unwrap().id;
+    let canceled = replays.create(stage.scope, new("a.b")).await.unwrap().id;
+    let short = replays.create(stage.scope, new("other.c")).await.unwrap().id;
+    replays.run_once().await.unwrap();
+    let started = async |id| replays.get(stage.scope, id).await.unwrap().started_at.is_some();
+    assert!(!started(long).await && !started(canceled).await, "a page of each is counted");
+    assert!(started(short).await, "it had its turn");
+    replays.cancel(stage.scope, canceled).await.unwrap();
+    replays.run_once().await.unwrap();
+    assert!(started(long).await);
+    let long = replays.get(stage.scope, long).await.unwrap();
+    assert_eq!((long.total, long.is_total_exact), (1_100, true), "it goes on where it was");
+    assert_eq!(run(&stage, &replays, short).await.total, 1);
+    assert_eq!(replays.get(stage.scope, canceled).await.unwrap().state, ReplayState::Canceled);
+}
+
 #[tokio::test]
 async fn events_go_to_an_endpoint_that_was_made_later() {
     let stage = Stage::new().await;

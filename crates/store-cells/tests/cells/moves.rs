@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use gancho_store::{Accept, Nodes, StoreError, Tenants};
+use gancho_store::{Accept, MoveCounts, Nodes, StoreError, Tenants, Upkeep};
 use gancho_store_cells::{MovePoint, MoveRules, MoveStep};
 use gancho_testkit::wait_for;
 
@@ -176,4 +176,10 @@ async fn what_cannot_be_moved_is_refused_by_name() {
         why.contains("lives in the cell a already: to have it back, move it to the cell home"),
         "{why}"
     );
+    let moves = |name| {
+        let figures = store.cell_figures();
+        async move { figures.await.unwrap().into_iter().find(|cell| cell.name == name).unwrap().moves }
+    };
+    assert_eq!(moves("home").await, Some(MoveCounts { open: 1, troubled: 0 }));
+    assert_eq!(moves("a").await, Some(MoveCounts::default()));
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use gancho_domain::TenantId;
-use gancho_store::{Result, StoreError};
+use gancho_store::{MoveCounts, Result, StoreError};
 use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     PostgresStore,
-    directory::{ACTIVE, LEAVING, MOVING},
+    directory::{ACTIVE, LEAVING, MOVING, holds_open},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
     states::sql,
@@ -52,9 +52,9 @@ pub enum MoveStep {
 const COPYING: i16 = MoveStep::Copying.number();
 const CLOSING: i16 = MoveStep::Closing.number();
 const REMOVING: i16 = MoveStep::Removing.number();
-const DONE: i16 = MoveStep::Done.number();
+pub(crate) const DONE: i16 = MoveStep::Done.number();
 const GOING_BACK: i16 = MoveStep::GoingBack.number();
-const TAKEN_BACK: i16 = MoveStep::TakenBack.number();
+pub(crate) const TAKEN_BACK: i16 = MoveStep::TakenBack.number();
 
 impl MoveStep {
     const ALL: [Self; 6] = [
@@ -87,7 +87,7 @@ const MOVE: &str = "tenant_id, source, target, step, run, place, copied, removed
 
 impl PostgresStore {
     /// Begins a move, which nobody runs yet. Returns whether it did: the tenant must live in `source` and not
-    /// be moving.
+    /// be moving, and `target` must get tenants.
     pub async fn begin_move(&self, tenant: TenantId, source: u32, target: u32) -> Result<bool> {
         self.begin_move_once(tenant, source, target).await.map_err(TxError::into_error)
     }
@@ -101,6 +101,9 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let (tenant, source, target) = (uuid(tenant), source as i32, target as i32);
+        if !holds_open(session, target).await? {
+            return Ok(false);
+        }
         let placed = sql!(
             "update cell_tenants set state = {MOVING}, changed_at = clock_timestamp()
             where tenant_id = $1 and cell = $2 and state = {ACTIVE}"
@@ -127,6 +130,21 @@ impl PostgresStore {
         let session = self.session().await?;
         let found = query(&session, &sql, &[&uuid(tenant)]).await.map_err(store_error)?;
         found.first().map(row).transpose()
+    }
+
+    /// Returns the number of open moves from each cell that has any.
+    pub async fn moves_per_cell(&self) -> Result<Vec<(u32, MoveCounts)>> {
+        let sql = sql!(
+            "select source, count(*), count(error) from moves
+            where step not in ({DONE}, {TAKEN_BACK}) group by source"
+        );
+        let found = query(&self.session().await?, sql, &[]).await.map_err(store_error)?;
+        let of_cell = |row: &Row| {
+            let [open, troubled] = [rows::get::<i64>(row, 1)?, rows::get::<i64>(row, 2)?];
+            let counts = MoveCounts { open: open as u64, troubled: troubled as u64 };
+            Ok((rows::get::<i32>(row, 0)? as u32, counts))
+        };
+        found.iter().map(of_cell).collect()
     }
 
     /// Returns moves that nobody runs, those without a run for longest first.

@@ -198,3 +198,29 @@ async fn strangers_delay_no_lookups_of_others() {
     drop((release, busy, all));
     assert_eq!(unknown.await.unwrap(), None);
 }
+
+/// What tenants cause is read by the threads of lists: the gateway's own reader is left to pruning, expiry and
+/// counts, and a thread that it keeps busy delays no tenant.
+#[tokio::test]
+async fn tenants_do_not_read_on_the_gateways_reader() {
+    use gancho_store::{Deliveries, Erasure};
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let (release, wait) = crossbeam_channel::bounded::<()>(0);
+    let mut busy = Box::pin(store.readers.upkeep.run(Account::Gateway, move |_| {
+        let _ = wait.recv();
+        Ok(())
+    }));
+    begin(&mut busy);
+    let (scope, other) = (TenantScope::internal(ACME), TenantId::from_bits(2));
+    let of_both = [ACME, other].map(|tenant| (tenant, gancho_domain::Id::from_bits(1)));
+    let reads = async {
+        store.parcels_about(scope, "order-1".into(), None, 10).await.unwrap();
+        store.count_deliveries(vec![of_both[0]]).await.unwrap();
+        store.count_deliveries(of_both.into()).await.unwrap();
+    };
+    let read = tokio::time::timeout(Duration::from_secs(30), reads).await;
+    assert!(read.is_ok(), "a tenant's read waits for the gateway's");
+    drop(release);
+    busy.await.unwrap();
+}

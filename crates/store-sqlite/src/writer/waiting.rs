@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Step, Work};
+use super::{
+    Call, Step, Work,
+    turns::{MAX_ROWS, Turns},
+};
 
 /// Maximum steps in one transaction. More would make the first of them wait too long.
 pub(super) const MAX: usize = 1_024;
@@ -15,34 +18,42 @@ const MAX_UPKEEP: usize = 512;
 pub(super) struct Waiting {
     growth: VecDeque<(Step, Box<dyn Work>)>,
     upkeep: VecDeque<(Step, Box<dyn Work>)>,
+    turns: Turns,
 }
 
 impl Waiting {
-    pub fn push(&mut self, step: (Step, Box<dyn Work>)) {
-        match step.0 {
-            Step::Growth => self.growth.push_back(step),
-            Step::Upkeep => self.upkeep.push_back(step),
+    pub fn push(&mut self, Call { kind, share, work }: Call) {
+        match (share, kind) {
+            (Some(share), _) => self.turns.push(share, (kind, work)),
+            (None, Step::Growth) => self.growth.push_back((kind, work)),
+            (None, Step::Upkeep) => self.upkeep.push_back((kind, work)),
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.growth.is_empty() && self.upkeep.is_empty()
+        self.growth.is_empty() && self.upkeep.is_empty() && self.turns.is_empty()
     }
 
-    /// Returns how many steps the next transaction takes.
+    /// Returns about how many steps the next transaction takes.
     pub fn len(&self) -> usize {
-        self.growth.len().min(MAX - MAX_UPKEEP) + self.upkeep.len().min(MAX_UPKEEP)
+        let (growth, upkeep) = (self.growth.len(), self.upkeep.len());
+        growth.min(MAX - MAX_UPKEEP) + upkeep.min(MAX_UPKEEP) + self.turns.len()
     }
 
     pub fn take_all(&mut self) -> impl Iterator<Item = (Step, Box<dyn Work>)> {
-        self.growth.drain(..).chain(self.upkeep.drain(..))
+        self.growth.drain(..).chain(self.turns.take_all()).chain(self.upkeep.drain(..))
     }
 
-    /// Returns the steps for the next transaction, those that add something first.
+    /// Returns the steps for the next transaction: those of publishing first, then those that callers cause in
+    /// turn, then the gateway's others.
     pub fn take(&mut self) -> Vec<(Step, Box<dyn Work>)> {
         let growth = self.growth.len().min(MAX - MAX_UPKEEP);
         let upkeep = self.upkeep.len().min(MAX_UPKEEP);
-        self.growth.drain(..growth).chain(self.upkeep.drain(..upkeep)).collect()
+        let mut taken = Vec::with_capacity(growth + upkeep + self.turns.len().min(MAX_ROWS));
+        taken.extend(self.growth.drain(..growth));
+        self.turns.take(&mut taken);
+        taken.extend(self.upkeep.drain(..upkeep));
+        taken
     }
 }
 
@@ -61,16 +72,21 @@ mod tests {
         }
 
         fn answer(self: Box<Self>, _: Result<()>) {}
+
+        fn is_abandoned(&self) -> bool {
+            false
+        }
     }
 
     #[test]
     fn thousands_of_results_do_not_go_before_what_is_published() {
         let mut waiting = Waiting::default();
+        let mut push = |kind| waiting.push(Call { kind, share: None, work: Box::new(Nothing) });
         for _ in 0..5_000 {
-            waiting.push((Step::Upkeep, Box::new(Nothing)));
+            push(Step::Upkeep);
         }
         for _ in 0..10 {
-            waiting.push((Step::Growth, Box::new(Nothing)));
+            push(Step::Growth);
         }
         let first = waiting.take();
         assert_eq!(first.len(), 10 + MAX_UPKEEP);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gancho_domain::{ParcelId, State, Tenant, TenantId};
+use gancho_domain::{DeliveryId, ParcelId, State, Tenant, TenantId};
 
 use super::{
     Fixture,
@@ -190,13 +190,7 @@ pub async fn erased_content_is_gone<F: Fixture>() {
     };
     assert_eq!(states(&view.deliveries), states(&before.deliveries));
     for row in &view.deliveries {
-        for attempt in world.see(acme, row.id).await.attempts {
-            assert!(attempt.request_headers.is_empty() && attempt.response_headers.is_empty());
-            assert!(attempt.response_body.is_empty(), "{attempt:?}");
-            let reason = attempt.failure.as_ref().map(|failure| failure.reason().to_owned());
-            assert!(reason.is_none_or(|reason| reason == "erased"), "{attempt:?}");
-        }
-        assert_eq!(world.dead_letter(row.id).await, None);
+        assert_erased(&world, acme, row.id).await;
     }
     let named =
         |name: &str| EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
@@ -215,6 +209,41 @@ pub async fn erased_content_is_gone<F: Fixture>() {
     world.pass(hours(24 * 40));
     world.prune(world.now()).await;
     assert!(world.find_event(acme, own.id()).await.is_none());
+}
+
+async fn assert_erased<F: Fixture>(world: &World<F>, tenant: TenantId, id: DeliveryId) {
+    for attempt in world.see(tenant, id).await.attempts {
+        assert!(attempt.request_headers.is_empty() && attempt.response_headers.is_empty());
+        assert!(attempt.response_body.is_empty(), "{attempt:?}");
+        let reason = attempt.failure.as_ref().map(|failure| failure.reason().to_owned());
+        assert!(reason.is_none_or(|reason| reason == "erased"), "{attempt:?}");
+    }
+    assert_eq!(world.dead_letter(id).await, None);
+}
+
+/// A store may erase it in several steps.
+pub async fn the_content_of_a_wide_event_is_erased<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let draft = world.event(acme).about("order-1").to(world.target());
+    world.accept(draft.clone()).await;
+    let more = (0..299).map(|_| world.to(world.target())).collect();
+    assert!(world.redeliver(acme, draft.id(), more).await);
+    let jobs = world.take_all().await;
+    assert_eq!(jobs.len(), 300);
+    for job in &jobs[1..] {
+        world.give_up(job).await;
+    }
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::InFlight);
+    assert_eq!(world.see_event(acme, draft.id()).await.parcel.erased_at, None);
+    world.give_up(&jobs[0]).await;
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::Erased);
+    let view = world.see_event(acme, draft.id()).await;
+    assert_eq!((view.deliveries.len(), view.parcel.erased_at), (300, Some(world.now())));
+    for row in &view.deliveries {
+        assert_erased(&world, acme, row.id).await;
+    }
+    assert_eq!(erase_content(&world, acme, draft.id()).await, ContentErasure::AlreadyErased);
 }
 
 /// Content is not erased while a delivery waits or a node holds it.

@@ -85,10 +85,10 @@ class Alerts(Resource):
 
         Example: `gancho.alerts.create_silence(duration='30s')`
 
-        :param duration: How long, at most 90 days, e.g. `2h`.
-        :param comment: Why, for others to read.
+        :param duration: How long the silence lasts, e.g. `2h`; at most 90 days.
+        :param comment: Why the alerts are silenced, for other people to read.
         :param rule: Rule to silence. Default: every rule.
-        :param subject: Subject to silence, e.g. a tenant. Default: every subject.
+        :param subject: Subject to silence, as in the `subject` of an alert. Default: every subject.
         """
         return self._call(
             Operation(
@@ -175,7 +175,7 @@ class ApiKeys(Resource):
         Example: `gancho.api_keys.create(name='billing', scopes=['publish'])`
 
         :param expires_at: When the key expires. Default: never.
-        :param name: Display name.
+        :param name: Display name, to tell keys apart. Default: empty.
         :param scopes: What the key may be used for: `publish`, `read`, `manage`. Default: all of them.
         """
         return self._call(
@@ -228,22 +228,22 @@ class Audit(Resource):
         """List audit log entries.
 
         Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part
-        of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named
-        there, and their reasons are left out.
+        of it, nor are retries by API keys. A tenant sees the actions on its own data; users of the operator are not
+        named there, and their reasons are left out.
 
-        A page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none:
+        A page scans a limited number of entries, so with a filter it may have fewer items than `limit`, even none:
         continue until `next_cursor` is null.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         :param limit: Maximum number of items per page. Default: 50.
-        :param actor_kind: Only acts of this kind of actor.
-        :param actor: Only acts of the user with this name, or of the API key with this id.
+        :param actor_kind: Only actions of this kind of caller. Operator only.
+        :param actor: Only actions of the user with this name, or of the API key with this id. Operator only.
         :param operation: Only this operation: its `operationId`, or `log_in`.
-        :param resource: Only acts on the object with this id or name.
-        :param outcome: Only acts that were `done`, or only those that were `refused`.
-        :param since: Only acts at or after this time.
-        :param until: Only acts before this time.
+        :param resource: Only actions on the object with this id or name.
+        :param outcome: Only actions that were `done`, or only those that were `refused`.
+        :param since: Only actions at or after this time.
+        :param until: Only actions before this time.
         """
         return self._list(
             Operation(
@@ -300,9 +300,9 @@ class Cells(Resource):
 
         Example: `gancho.cells.add(name='acme', url='https://example.com/hooks')`
 
-        :param name: Unique; cannot be changed: lower-case letters, digits and `-`.
-        :param url: The database, as `postgres://user:password@host:5432/database?sslmode=require`, with `schema=` for a
-            schema of it. Never returned.
+        :param name: Name of the cell: lower-case letters, digits and `-`. Unique; cannot be changed.
+        :param url: URL of the database, e.g. `postgres://user:password@host:5432/database?sslmode=require`. `schema=`
+            selects a schema of it. Never returned.
         """
         return self._call(
             Operation(
@@ -310,6 +310,31 @@ class Cells(Resource):
                 "/v1/cells",
                 model=models.Cell,
                 body={"name": name, "url": url},
+            )
+        )
+
+    def remove(
+        self,
+        cell: str,
+        *,
+        lost: bool | None = None,
+    ) -> None:
+        """Remove a cell.
+
+        The cell must be draining, and no tenant may live in it. All nodes close it within seconds. Its database stays
+        as it is.
+
+        Operator only.
+
+        :param cell: Name of the cell.
+        :param lost: `true` to remove a cell that does not respond. Events that were published with SQL and wait in it
+            are lost.
+        """
+        self._call(
+            Operation[None](
+                "DELETE",
+                f"/v1/cells/{path(cell)}",
+                query=given({"lost": lost}),
             )
         )
 
@@ -324,8 +349,8 @@ class Cells(Resource):
 
         Example: `gancho.cells.update(cell, is_draining=True)`
 
-        :param cell: Id of the cell.
-        :param is_draining: `true`: the cell gets no new tenants. Those that live there stay.
+        :param cell: Name of the cell.
+        :param is_draining: `true`: drain the cell, so that it gets no new tenants. Tenants that live in it stay.
         """
         return self._call(
             Operation(
@@ -333,6 +358,31 @@ class Cells(Resource):
                 f"/v1/cells/{path(cell)}",
                 model=models.Cell,
                 body={"is_draining": is_draining},
+            )
+        )
+
+    def list_tenants(
+        self,
+        cell: str,
+        *,
+        limit: int | None = None,
+    ) -> Pages[models.CellTenant]:
+        """List the tenants of a cell.
+
+        A tenant that is being moved is listed in the cell where it lives: the old one, until its move switches to the
+        new one.
+
+        Operator only.
+
+        :param cell: Name of the cell.
+        :param limit: Maximum number of items per page. Default: 50.
+        """
+        return self._list(
+            Operation(
+                "GET",
+                f"/v1/cells/{path(cell)}/tenants",
+                model=models.CellTenant,
+                query=given({"limit": limit}),
             )
         )
 
@@ -390,7 +440,7 @@ class Cells(Resource):
         Example: `gancho.cells.move_tenant(tenant, cell='text')`
 
         :param tenant: Slug or id of the tenant.
-        :param cell: The name of the cell to which the tenant moves.
+        :param cell: Name of the cell that the tenant moves to.
         """
         return self._call(
             Operation(
@@ -427,9 +477,10 @@ class DeadLetters(Resource):
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
         :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
-        :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
-        :param since: Only deliveries that failed at or after this time.
-        :param until: Only deliveries that failed before this time.
+        :param code: Only dead letters with this failure code, e.g. `HTTP_503`. Canceled deliveries are included only
+            with `CANCELED`.
+        :param since: Only deliveries that became dead letters at or after this time.
+        :param until: Only deliveries that became dead letters before this time.
         :param all: `true` to delete all dead letters. Required if no filter is given.
         :param dry_run: `true` to count what would be deleted, without deleting it.
         """
@@ -474,9 +525,10 @@ class DeadLetters(Resource):
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
         :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
-        :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
-        :param since: Only deliveries that failed at or after this time.
-        :param until: Only deliveries that failed before this time.
+        :param code: Only dead letters with this failure code, e.g. `HTTP_503`. Canceled deliveries are included only
+            with `CANCELED`.
+        :param since: Only deliveries that became dead letters at or after this time.
+        :param until: Only deliveries that became dead letters before this time.
         """
         return self._list(
             Operation(
@@ -516,9 +568,10 @@ class DeadLetters(Resource):
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
         :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
-        :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
-        :param since: Only deliveries that failed at or after this time.
-        :param until: Only deliveries that failed before this time.
+        :param code: Only dead letters with this failure code, e.g. `HTTP_503`. Canceled deliveries are included only
+            with `CANCELED`.
+        :param since: Only deliveries that became dead letters at or after this time.
+        :param until: Only deliveries that became dead letters before this time.
         """
         return self._stream(
             Operation(
@@ -590,16 +643,17 @@ class DeadLetters(Resource):
 
         Example: `gancho.dead_letters.replay_all(code='HTTP_503', since='2026-01-15T09:30:00.000Z')`
 
-        :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
-        :param dry_run: Count what would be sent, without sending it.
+        :param code: Only dead letters with this failure code, e.g. `HTTP_503`. Canceled deliveries are included only
+            with `CANCELED`.
+        :param dry_run: `true` to count what would be sent, without sending it.
         :param lane: Only dead letters of this lane.
         :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
         :param rate: Maximum deliveries per second. Default: 100.
-        :param since: Only deliveries that failed at or after this time.
+        :param since: Only deliveries that became dead letters at or after this time.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
-        :param to: Webhook of the same tenant to send to, instead of the original one. Only dead letters of the lane
-            `webhook` go there, and each is removed once its new delivery is stored.
-        :param until: Only deliveries that failed before this time.
+        :param to: Id of another webhook of the same tenant to send to, instead of the original one. Only dead letters
+            of the lane `webhook` go there, and each is removed once its new delivery is stored.
+        :param until: Only deliveries that became dead letters before this time.
         """
         return self._call(
             Operation(
@@ -638,9 +692,10 @@ class DeadLetters(Resource):
         :param lane: Only dead letters of this lane.
         :param tenant: Only dead letters of this tenant (slug or id). Operator only.
         :param partner: Only dead letters of this partner, also if its source was deleted. Operator only.
-        :param code: Only dead letters with this failure code, e.g. `HTTP_503`.
-        :param since: Only deliveries that failed at or after this time.
-        :param until: Only deliveries that failed before this time.
+        :param code: Only dead letters with this failure code, e.g. `HTTP_503`. Canceled deliveries are included only
+            with `CANCELED`.
+        :param since: Only deliveries that became dead letters at or after this time.
+        :param until: Only deliveries that became dead letters before this time.
         """
         return self._call(
             Operation(
@@ -704,13 +759,16 @@ class DeadLetters(Resource):
     ) -> models.DeadLetter:
         """Replay a dead letter.
 
+        Attempts the delivery again, with a new retry schedule. With `to`, sends the event to another webhook of the
+        tenant instead. Answers 409 if there is nothing to send it to.
+
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         Example: `gancho.dead_letters.replay(letter_id, to='wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE')`
 
         :param letter_id: Id of the dead letter.
-        :param to: Webhook of the same tenant to send to, instead of the original one. The dead letter is removed once
-            the new delivery is stored.
+        :param to: Id of another webhook of the same tenant to send to, instead of the original one. The dead letter is
+            removed once the new delivery is stored.
         """
         return self._call(
             Operation(
@@ -760,8 +818,8 @@ class Deliveries(Resource):
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
         :param subject: Only deliveries of events with this subject.
-        :param error_code: Only deliveries that failed with this code: at their last attempt, or when they were given
-            up. E.g. `TIMEOUT`.
+        :param error_code: Only deliveries that failed with this code, e.g. `TIMEOUT`: at their last attempt, or when
+            they were given up.
         :param response_status: Only deliveries whose last attempt got this response status.
         :param text: Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page
             searches about 2,000 payloads.
@@ -826,8 +884,8 @@ class Deliveries(Resource):
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
         :param subject: Only deliveries of events with this subject.
-        :param error_code: Only deliveries that failed with this code: at their last attempt, or when they were given
-            up. E.g. `TIMEOUT`.
+        :param error_code: Only deliveries that failed with this code, e.g. `TIMEOUT`: at their last attempt, or when
+            they were given up.
         :param response_status: Only deliveries whose last attempt got this response status.
         :param text: Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page
             searches about 2,000 payloads.
@@ -889,8 +947,8 @@ class Deliveries(Resource):
         :param status: Only changes after which a delivery has this status.
         :param lane: Only deliveries in this lane. Default: `webhook`. `dispatch` is for the operator, without
             `X-Tenant`.
-        :param max_rate: Maximum events per second, about. Beyond it, a sample of the deliveries is shown, each with all
-            of its events, and the rest counted by `missed`. Default: no limit.
+        :param max_rate: Approximate maximum of events per second. Beyond it, a sample of the deliveries is shown, each
+            with all of its events, and the rest is counted by `missed`. Default: no limit.
         """
         return self._stream(
             Operation(
@@ -1038,8 +1096,8 @@ class Deliveries(Resource):
         :param event_id: Only deliveries of this event.
         :param external_id: Only deliveries of events with this external id.
         :param subject: Only deliveries of events with this subject.
-        :param error_code: Only deliveries that failed with this code: at their last attempt, or when they were given
-            up. E.g. `TIMEOUT`.
+        :param error_code: Only deliveries that failed with this code, e.g. `TIMEOUT`: at their last attempt, or when
+            they were given up.
         :param response_status: Only deliveries whose last attempt got this response status.
         :param text: Only deliveries whose payload contains this text, byte for byte, in its first 64 KiB. A page
             searches about 2,000 payloads.
@@ -1179,13 +1237,13 @@ class Emails(Resource):
 
         :param from_: Sender: `shop@example.com` or `Shop <shop@example.com>`.
         :param to: Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.
-        :param subject: Subject line.
+        :param subject: Subject line of the e-mail; may be empty.
         :param attachments: Attachments, at most 10 MiB in total.
         :param external_id: Your own id for the e-mail. Included in every event about it.
         :param headers: Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.
         :param html: HTML body. At least one of `html` and `text` is required.
-        :param reply_to: Address for replies.
-        :param text: Plain-text body.
+        :param reply_to: Address that replies go to. Default: the sender.
+        :param text: Plain-text body. At least one of `html` and `text` is required.
         :param idempotency_key: Repeating the call with the same key within 24 hours has the effect of one. Default: a
             random one, so that the client's own retries are safe.
         """
@@ -1433,6 +1491,8 @@ class EventTypes(Resource):
     ) -> models.EventType:
         """Register or replace an event type.
 
+        Fields that are left out are reset to their defaults.
+
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
         Example: `gancho.event_types.replace(event_type, description='An invoice was paid')`
@@ -1481,7 +1541,8 @@ class Events(Resource):
         flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`;
         repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids
         that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A
-        search ends after some seconds: repeat it with `cursor` until `next_cursor` is null.
+        search ends after some seconds: repeat it with `cursor` until `next_cursor` is null. At most 2 searches per
+        tenant, and 8 of the operator, run on a node; further requests get 429 with `Retry-After`.
 
         Required scope: `manage`. The operator token works on all tenants, or with `X-Tenant` on one.
 
@@ -1607,7 +1668,7 @@ class Events(Resource):
         Example: `gancho.events.publish_batch(events=[{'data': {'amount': 4200, 'invoice': 'inv_1'}, 'type':
         'invoice.paid'}])`
 
-        :param events: Events to publish.
+        :param events: Events to publish, at most 1,000.
         :param idempotency_key: Repeating the call with the same key within 24 hours has the effect of one. Default: a
             random one, so that the client's own retries are safe.
         """
@@ -1875,7 +1936,7 @@ class Queues(Resource):
         Example: `gancho.queues.pause(lane, reason='text')`
 
         :param lane: Name of the lane: `webhook`, `dispatch` or `email`.
-        :param reason: Why, for others to read: it is recorded in the audit log.
+        :param reason: Why the deliveries are paused, for other people to read. It is recorded in the audit log.
         """
         self._call(
             Operation[None](
@@ -1951,14 +2012,14 @@ class Replays(Resource):
         Example: `gancho.replays.create(all=True)`
 
         :param all: `true` to replay everything. Required if no filter is given.
-        :param dry_run: Count what would be sent, without sending it.
+        :param dry_run: `true` to count what would be sent, without sending it.
         :param filter: What to replay: at least one condition, unless `all` is true.
-        :param missing: With `of: events`, `true` for events only that the webhook in `to` is subscribed to and that
-            were not yet sent to it.
+        :param missing: `true` for only those events that the webhook in `to` is subscribed to and that were not sent to
+            it yet. Requires `of: events`.
         :param of: What to replay. `deliveries` (default) are sent again to their webhook; `events` are sent to the
             webhook in `to`, even if it was created later.
         :param rate: Maximum deliveries per second. Default: 100.
-        :param to: Webhook to send to, instead of the original one.
+        :param to: Id of the webhook to send to, instead of the original one. Required with `of: events`.
         """
         return self._call(
             Operation(
@@ -2149,6 +2210,8 @@ class Sources(Resource):
     ) -> models.NewSource:
         """Create a source.
 
+        The partner posts to `/webhooks/{partner}` on the ingest listener.
+
         Operator only.
 
         Example: `gancho.sources.create(partner='stripe', preset='stripe')`
@@ -2157,11 +2220,11 @@ class Sources(Resource):
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.
         :param event_id_pointer: JSON pointer to the event id in the body, used for deduplication. Default: defined by
             the preset.
-        :param is_active: Whether webhooks from the partner are accepted.
+        :param is_active: Whether webhooks from the partner are accepted. Default: `true`.
         :param preset: How the partner signs: `"partner"` (default), `"standard"`, `"stripe"`, `"github"`, `"slack"`,
             `"shopify"`, `"meta"`, `"microsoft"`, `{"sns": {"topics": ["arn:aws:sns:…"]}}` (Amazon SNS, with the
             accepted topics), `{"generic": {…}}` or `{"token": {"header": …}}`.
-        :param rate_limit: Rate limit per key for incoming webhooks.
+        :param rate_limit: Rate limit per key for incoming webhooks. Default: none.
         :param retry: Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s.
         :param schema: JSON Schema for request bodies. A webhook that does not match is recorded, refused with 422 and
             not dispatched.
@@ -2254,11 +2317,11 @@ class Sources(Resource):
         :param dispatch_secret: Secret that dispatched receipts are signed with. Default: a generated one.
         :param event_id_pointer: JSON pointer to the event id in the body, used for deduplication. Default: defined by
             the preset.
-        :param is_active: Whether webhooks from the partner are accepted.
+        :param is_active: Whether webhooks from the partner are accepted. Default: `true`.
         :param preset: How the partner signs: `"partner"` (default), `"standard"`, `"stripe"`, `"github"`, `"slack"`,
             `"shopify"`, `"meta"`, `"microsoft"`, `{"sns": {"topics": ["arn:aws:sns:…"]}}` (Amazon SNS, with the
             accepted topics), `{"generic": {…}}` or `{"token": {"header": …}}`.
-        :param rate_limit: Rate limit per key for incoming webhooks.
+        :param rate_limit: Rate limit per key for incoming webhooks. Default: none.
         :param retry: Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s.
         :param schema: JSON Schema for request bodies. A webhook that does not match is recorded, refused with 422 and
             not dispatched.
@@ -2315,7 +2378,7 @@ class Sources(Resource):
         Operator only.
 
         :param partner: Name of the partner.
-        :param partner_key: Id of the key.
+        :param partner_key: Name of the key.
         """
         self._call(
             Operation[None](
@@ -2349,7 +2412,7 @@ class Sources(Resource):
         secret='whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')`
 
         :param partner: Name of the partner.
-        :param partner_key: Id of the key.
+        :param partner_key: Name of the key.
         :param scheme: Signature scheme of the key.
         :param algo: Hash algorithm of `hmac`. Only `sha256` is supported.
         :param encoding: Encoding of `secret`. Default: `raw`.
@@ -2433,7 +2496,7 @@ class Sources(Resource):
 
         :param partner: Name of the partner.
         :param all: `true` to retry all receipts. Required if no filter is given.
-        :param dry_run: Count what would be sent, without sending it.
+        :param dry_run: `true` to count what would be sent, without sending it.
         :param event_id: Only receipts with this event id of the partner.
         :param rate: Maximum deliveries per second. Default: 100.
         :param since: Only receipts received at or after this time.
@@ -2806,7 +2869,7 @@ class Tenants(Resource):
         :param slug: Short name of the tenant: lower-case letters, digits, `-` and `_`. Cannot be changed.
         :param default_profile: Profile of webhooks that do not name one. Default: `standard`.
         :param name: Display name. Default: the slug.
-        :param plan: Plan of the tenant. Default: `unlimited`.
+        :param plan: Name of the plan, which limits webhooks and events per month. Default: `unlimited`.
         :param publish_rate: Maximum rate of publishing. Default: set by the operator.
         :param retention: How long what the tenant has sent is stored. Default: set by the operator.
         :param strict_event_types: Whether only registered event types can be published. Default: `false`.
@@ -2890,7 +2953,7 @@ class Tenants(Resource):
         :param tenant: Slug or id of the tenant.
         :param default_profile: Profile of webhooks that do not name one. Default: `standard`.
         :param name: Display name. Default: the slug.
-        :param plan: Plan of the tenant. Default: `unlimited`.
+        :param plan: Name of the plan, which limits webhooks and events per month. Default: `unlimited`.
         :param publish_rate: Maximum rate of publishing. Default: set by the operator.
         :param retention: How long what the tenant has sent is stored. Default: set by the operator.
         :param strict_event_types: Whether only registered event types can be published. Default: `false`.
@@ -2951,7 +3014,7 @@ class Tenants(Resource):
 
         :param tenant: Slug or id of the tenant.
         :param expires_at: When the key expires. Default: never.
-        :param name: Display name.
+        :param name: Display name, to tell keys apart. Default: empty.
         :param scopes: What the key may be used for: `publish`, `read`, `manage`. Default: all of them.
         """
         return self._call(
@@ -3087,7 +3150,7 @@ class Tenants(Resource):
         Example: `gancho.tenants.pause(tenant, reason='text')`
 
         :param tenant: Slug or id of the tenant.
-        :param reason: Why, for others to read: it is recorded in the audit log.
+        :param reason: Why the deliveries are paused, for other people to read. It is recorded in the audit log.
         """
         self._call(
             Operation[None](
@@ -3154,7 +3217,8 @@ class Users(Resource):
         Example: `gancho.users.change_own_password(current_password='correct horse battery staple', password='correct
         horse battery staple')`
 
-        :param password: At least 12 characters.
+        :param current_password: Your current password.
+        :param password: Your new password, at least 12 characters.
         """
         self._call(
             Operation[None](
@@ -3201,7 +3265,7 @@ class Users(Resource):
         :param name: Name or e-mail address: lower-case letters, digits and `. _ - + @`. Unique; cannot be changed.
         :param role: What the user may do: `read_only` reads everything but secrets; `support` also retries, replays,
             tests, pauses and resumes; `operator` does everything.
-        :param password: At least 12 characters. Never returned.
+        :param password: Password, at least 12 characters. Never returned.
         """
         return self._call(
             Operation(
@@ -3223,7 +3287,7 @@ class Users(Resource):
 
         Operator only.
 
-        :param user: Id of the user.
+        :param user: Name of the user.
         """
         self._call(
             Operation[None](
@@ -3240,7 +3304,7 @@ class Users(Resource):
 
         Operator only.
 
-        :param user: Id of the user.
+        :param user: Name of the user.
         """
         return self._call(
             Operation(
@@ -3266,9 +3330,10 @@ class Users(Resource):
 
         Example: `gancho.users.update(user, role='read_only')`
 
-        :param user: Id of the user.
+        :param user: Name of the user.
         :param password: A new password: at least 12 characters. Never returned.
-        :param role: What the user may do: `read_only`, `support` or `operator`.
+        :param role: What the user may do: `read_only` reads everything but secrets; `support` also retries, replays,
+            tests, pauses and resumes; `operator` does everything.
         """
         return self._call(
             Operation(
@@ -3359,9 +3424,9 @@ class Webhooks(Resource):
         :param external_id: Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
         :param is_active: Whether events are delivered to the webhook. Default: `true`.
-        :param max_in_flight: Maximum number of concurrent deliveries.
+        :param max_in_flight: Maximum number of concurrent deliveries over all nodes. Default: 64 on each node.
         :param metadata: Custom JSON object, stored with the webhook.
-        :param name: Display name.
+        :param name: Display name, to tell webhooks apart.
         :param ordering: `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous
             one is delivered or has failed permanently.
         :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`,
@@ -3410,7 +3475,7 @@ class Webhooks(Resource):
 
         Example: `gancho.webhooks.test_by_body(webhook_id='wh_01KA4ZQ3N8V5T7W2X6Y9B1C4DE')`
 
-        :param webhook_id: Webhook to test.
+        :param webhook_id: Id of the webhook to test.
         :param event_type: Event type of the sample. Default: one that the webhook is subscribed to.
         """
         return self._call(
@@ -3496,9 +3561,9 @@ class Webhooks(Resource):
         :param external_id: Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
         :param is_active: Whether events are delivered to the webhook. Default: `true`.
-        :param max_in_flight: Maximum number of concurrent deliveries.
+        :param max_in_flight: Maximum number of concurrent deliveries over all nodes. Default: 64 on each node.
         :param metadata: Custom JSON object, stored with the webhook.
-        :param name: Display name.
+        :param name: Display name, to tell webhooks apart.
         :param ordering: `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous
             one is delivered or has failed permanently.
         :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`,
@@ -3569,9 +3634,9 @@ class Webhooks(Resource):
         :param external_id: Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         :param headers: Custom headers for every delivery. The values are stored encrypted and never shown again.
         :param is_active: Whether events are delivered to the webhook. Default: `true`.
-        :param max_in_flight: Maximum number of concurrent deliveries.
+        :param max_in_flight: Maximum number of concurrent deliveries over all nodes. Default: 64 on each node.
         :param metadata: Custom JSON object, stored with the webhook.
-        :param name: Display name.
+        :param name: Display name, to tell webhooks apart.
         :param ordering: `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous
             one is delivered or has failed permanently.
         :param profile: Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, `svix`, `convoy`,
@@ -3621,7 +3686,7 @@ class Webhooks(Resource):
         Example: `gancho.webhooks.pause(id, reason='text')`
 
         :param id: Id of the webhook.
-        :param reason: Why, for others to read: it is recorded in the audit log.
+        :param reason: Why the deliveries are paused, for other people to read. It is recorded in the audit log.
         """
         self._call(
             Operation[None](
@@ -3658,6 +3723,9 @@ class Webhooks(Resource):
         secret: str | None = None,
     ) -> models.RotatedSecret:
         """Rotate a webhook's secret.
+
+        During the overlap, deliveries are signed with the old secret as well, so that receivers can change over without
+        rejecting any.
 
         Required scope: `manage`.
 

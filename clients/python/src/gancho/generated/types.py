@@ -16,6 +16,7 @@ AlertSeverity = Literal["critical", "warning"]
 AlertState = Literal["pending", "firing"]
 ApiKeyScope = Literal["publish", "read", "manage"]
 AuditOutcome = Literal["done", "refused"]
+CellTenantState = Literal["creating", "active", "moving"]
 CircuitBreakerState = Literal["closed", "open", "half_open"]
 DeliveryChangeKind = Literal["accepted", "attempt_failed", "delivered", "failed"]
 DeliveryStatus = Literal["pending", "retrying", "delivered", "failed"]
@@ -38,7 +39,7 @@ WaitReason = Literal["attempt", "retry", "schedule", "lane_resume", "tenant_resu
 
 
 class AttachmentInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """Attachments, at most 10 MiB in total."""
     content: str
     """Content of the file, in base64."""
     contentId: NotRequired[str | None]
@@ -46,55 +47,57 @@ class AttachmentInput(TypedDict):
     contentType: NotRequired[str | None]
     """Media type. Default: `application/octet-stream`."""
     filename: str
-    """File name."""
+    """Name of the file, as the recipient sees it."""
 
 
 class AttemptInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """The attempts, oldest first. Without them, a dead letter of the lanes `dispatch` and `email` is skipped: exports of
+    these lanes do not have all of the data, archived dead letters do.
+    """
     attempt: int
     """Number of the attempt, from 1."""
     failure_code: NotRequired[str | None]
-    """Failure code, e.g. `HTTP_503`; null if it succeeded."""
+    """Failure code, e.g. `HTTP_503`; null if the attempt succeeded."""
     failure_reason: NotRequired[Any]
-    """Why it failed; null if it succeeded."""
+    """Why the attempt failed; null if it succeeded."""
     latency_ms: NotRequired[Any]
-    """Duration in milliseconds."""
+    """Duration of the attempt in milliseconds."""
     request_headers: NotRequired[Any]
-    """`name: value` lines."""
+    """Headers of the request: an array of `name: value` lines."""
     response_body: NotRequired[Any]
     """The beginning of the response body."""
     response_body_base64: NotRequired[Any]
-    """The same in base64, if it is not text."""
+    """The beginning of the response body in base64, instead of `response_body`, if it is not text."""
     response_headers: NotRequired[Any]
-    """`name: value` lines."""
+    """Headers of the response: an array of `name: value` lines."""
     response_status: NotRequired[int | None]
     """HTTP status of the response; null if there was none."""
     started_at: datetime | str
-    """When it began."""
+    """When the attempt began."""
 
 
 class DeadLetterInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """Dead letters, as `GET /v1/dlq/export` writes them, or archived ones."""
     attempts: NotRequired[Sequence[AttemptInput]]
-    """The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports
-    do not have all of the data, archived ones do.
+    """The attempts, oldest first. Without them, a dead letter of the lanes `dispatch` and `email` is skipped: exports of
+    these lanes do not have all of the data, archived dead letters do.
     """
     enqueued_at: datetime | str
-    """When it was accepted."""
+    """When the delivery was accepted."""
     event_type: str
     """Type of the event; of a receipt `PARTNER/KEY/TOPIC`."""
     expires_at: NotRequired[datetime | str]
-    """Not used: it expires `dead_letter_ttl` after the import."""
+    """Ignored: the dead letter expires `dead_letter_ttl` after the import. Exports have this field."""
     external_id: NotRequired[str | None]
     """The publisher's or partner's own id."""
     failed_attempts: int
     """Number of failed attempts."""
     id: str
-    """Id of the delivery."""
+    """Id of the dead letter: that of its delivery (`dlv_…`)."""
     is_test: NotRequired[bool]
     """Whether it is a test event. Default: false."""
     lane: Lane
-    """`webhook`, `dispatch` or `email`."""
+    """Lane of the delivery: `webhook`, `dispatch` or `email`."""
     last_failure_code: str
     """Failure code, e.g. `HTTP_503`."""
     last_failure_reason: Any
@@ -104,13 +107,13 @@ class DeadLetterInput(TypedDict):
     last_provider_code: NotRequired[str | None]
     """The receiver's own status or error code, e.g. `503`."""
     moved_to_dlq_at: datetime | str
-    """When it became a dead letter."""
+    """When the delivery became a dead letter."""
     original_data: NotRequired[Any]
     """The data as it was accepted."""
     original_data_base64: NotRequired[Any]
-    """The same in base64, if it is not JSON or has white space around it."""
+    """The data in base64, instead of `original_data`, if it is not JSON or has white space around it."""
     partner: NotRequired[str | None]
-    """Not used."""
+    """Name of the partner. Ignored; exports have this field."""
     subject: NotRequired[str | None]
     """The `subject` that the publisher gave."""
     subject_id: str
@@ -118,13 +121,13 @@ class DeadLetterInput(TypedDict):
     target_id: NotRequired[str | None]
     """Id of the webhook, or of the target of the source. Exported e-mails have none."""
     target_url: NotRequired[str | None]
-    """Not used."""
+    """URL of the target. Ignored; exports have this field."""
     tenant_id: NotRequired[str | None]
     """Id of the tenant, or of the source in the lane `dispatch`. Exported receipts have none."""
 
 
 class EventInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """Events to publish, at most 1,000."""
     data: Any
     """Payload of the event: any JSON value. Delivered byte for byte."""
     deliver_at: NotRequired[datetime | str | None]
@@ -142,7 +145,7 @@ class EventInput(TypedDict):
 
 
 class RateLimitInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """Rate limit per key for incoming webhooks. Default: none."""
     count: int
     """Maximum number per window."""
     per: str
@@ -150,9 +153,9 @@ class RateLimitInput(TypedDict):
 
 
 class ReplayFilterInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """What to replay: at least one condition, unless `all` is true."""
     event_ids: NotRequired[Sequence[str]]
-    """Only these events."""
+    """Only events with these ids, or their deliveries."""
     event_type: NotRequired[str]
     """Only events of this type."""
     since: NotRequired[datetime | str]
@@ -166,24 +169,28 @@ class ReplayFilterInput(TypedDict):
 
 
 class RetentionInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """How long what the tenant has sent is stored. Default: set by the operator."""
     dead_letters: NotRequired[str | None]
-    """Dead letters, before they are archived: from 1h to 3660d. Default: `dead_letter_ttl` of the operator. Applies to
-    dead letters from then on.
+    """How long dead letters are stored, before they are archived: from `1h` to `3660d`. Applies to dead letters from then
+    on. Default: `dead_letter_ttl` of the operator.
     """
     emails: NotRequired[str | None]
-    """E-mails, after they were sent or have failed: from 1h to 3660d. Default: `retention` of the operator."""
+    """How long e-mails are stored, after they were sent or have failed: from `1h` to `3660d`. Default: `retention` of the
+    operator.
+    """
     events: NotRequired[str | None]
-    """Events with their deliveries, after those have ended: from 1h to 3660d. Default: `retention` of the operator."""
+    """How long events are stored with their deliveries, after those have ended: from `1h` to `3660d`. Default: `retention`
+    of the operator.
+    """
 
 
 class RetryInput(TypedDict):
-    """What is sent of it; absent fields get their defaults."""
+    """Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s."""
     attempts: NotRequired[int]
     """Maximum number of attempts."""
     base: NotRequired[str]
-    """First delay; each following delay is twice as long."""
+    """First delay, e.g. `1s`; each following delay is twice as long."""
     max: NotRequired[str]
-    """Maximum delay."""
+    """Maximum delay between attempts, e.g. `60s`."""
     schedule: NotRequired[Sequence[str]]
-    """Delays between attempts; one fewer than the number of attempts."""
+    """Delays between attempts, e.g. `["1s", "5m"]`; one fewer than the number of attempts."""

@@ -31,6 +31,7 @@ fn started(max: usize, max_per_address: usize) -> Arc<ConnectionTable> {
         trusted: TrustedProxies::default(),
         open: Mutex::default(),
         head_bytes: AtomicUsize::new(0),
+        ending: AtomicUsize::new(0),
     })
 }
 

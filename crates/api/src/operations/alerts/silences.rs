@@ -21,11 +21,11 @@ request! {
     struct SilenceBody {
         /// Rule to silence. Default: every rule.
         nullable rule: Rule as choice(Rule::NAMES),
-        /// Subject to silence, e.g. a tenant. Default: every subject.
+        /// Subject to silence, as in the `subject` of an alert. Default: every subject.
         nullable subject: String as text(1, 200),
-        /// How long, at most 90 days, e.g. `2h`.
+        /// How long the silence lasts, e.g. `2h`; at most 90 days.
         required duration: Duration as span(),
-        /// Why, for others to read.
+        /// Why the alerts are silenced, for other people to read.
         nullable comment: String as text(0, 500),
     }
 }

@@ -13,18 +13,22 @@ use crate::{
     route::{Call, Gives, Needs, PEER_TIMEOUT, Route},
 };
 
+/// Outcome of a test alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertTest {
-    /// Empty if no channel is configured.
+    /// One entry for each configured channel; empty if no channel is configured.
     pub channels: Vec<AlertChannelTest>,
 }
 
+/// Outcome of a test alert on one channel.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertChannelTest {
-    /// `url`, `slack` or `email`.
+    /// Channel that the test alert was sent to.
     #[schema(value_type = words::NoticeChannel)]
     pub channel: &'static str,
+    /// Whether the channel accepted the test alert.
     pub is_sent: bool,
+    /// Why the test alert could not be sent; null if it was sent.
     pub error: Option<String>,
 }
 

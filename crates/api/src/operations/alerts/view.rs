@@ -6,29 +6,33 @@ use utoipa::ToSchema;
 
 use crate::render::{Timestamp, words};
 
+/// A pending or firing alert of the gateway.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Alert)]
 pub struct AlertView {
-    /// The name of the rule, e.g. `dead_letters_high`.
+    /// Rule that raised the alert, e.g. `dead_letters_high`.
     #[schema(value_type = words::AlertRule)]
     pub rule: &'static str,
-    /// `critical` or `warning`.
+    /// How urgent the alert is. Each rule has a fixed severity.
     #[schema(value_type = words::AlertSeverity)]
     pub severity: &'static str,
-    /// What the rule means, in English.
+    /// What the rule means, in English and without figures.
     pub summary: &'static str,
-    /// What it is about: a tenant, an endpoint, a node, a lane or a key; null for the whole gateway.
+    /// What the alert is about: a tenant, an endpoint, a node, a lane or a key; null for the whole gateway.
     pub subject: Option<String>,
     /// `pending` (the condition holds, but not for long enough) or `firing`.
     #[schema(value_type = words::AlertState)]
     pub state: &'static str,
+    /// Measured value that is compared with `threshold`, in the unit of the rule: a count, a share from 0 to 1, or
+    /// seconds. 1 for a rule without a figure.
     pub value: f64,
+    /// Value above which the condition of the rule holds, in the same unit as `value`.
     pub threshold: f64,
-    /// A sentence with the figures.
+    /// The current figures in a sentence, e.g. `120 dead letters in the store`.
     pub detail: String,
     /// When the condition began to hold.
     pub since: Timestamp,
-    /// The silence that keeps it from being sent.
+    /// Id of the silence (`sil_…`) that keeps the alert from being sent; null if there is none.
     pub silence_id: Option<String>,
 }
 
@@ -53,18 +57,22 @@ impl From<ListedAlert> for AlertView {
     }
 }
 
+/// A silence. Alerts that it covers are evaluated and recorded, but not sent.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AlertSilence)]
 pub struct SilenceView {
+    /// Id of the silence (`sil_…`).
     pub id: String,
     /// The rule that is silenced; null for every rule.
     #[schema(value_type = Option<words::AlertRule>)]
     pub rule: Option<&'static str>,
     /// The subject that is silenced; null for every subject.
     pub subject: Option<String>,
+    /// When the silence ends.
     pub until: Timestamp,
+    /// Why the alerts are silenced, as given when the silence was created; empty if nothing was given.
     pub comment: String,
-    /// The user who made it, or `operator`.
+    /// Name of the user who created the silence, or `operator` for the operator token.
     pub created_by: String,
 }
 
@@ -81,22 +89,31 @@ impl From<gancho_alerts::Silence> for SilenceView {
     }
 }
 
+/// An entry of the alert history: an alert fired, kept firing, or was resolved.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertChange {
+    /// When the alert changed.
     pub at: Timestamp,
     /// `fired`, `reminder` (it kept firing and was sent again) or `resolved`.
     #[schema(value_type = words::AlertChangeKind)]
     pub change: &'static str,
+    /// Rule that raised the alert, e.g. `dead_letters_high`.
     #[schema(value_type = words::AlertRule)]
     pub rule: &'static str,
+    /// How urgent the alert is.
     #[schema(value_type = words::AlertSeverity)]
     pub severity: &'static str,
+    /// What the rule means, in English and without figures.
     pub summary: &'static str,
+    /// What the alert is about: a tenant, an endpoint, a node, a lane or a key; null for the whole gateway.
     pub subject: Option<String>,
+    /// Last measured value, in the unit of the rule: a count, a share from 0 to 1, or seconds.
     pub value: f64,
+    /// Value above which the condition of the rule holds, in the same unit as `value`.
     pub threshold: f64,
+    /// The last figures in a sentence, or why the alert was resolved.
     pub detail: String,
-    /// It was not sent.
+    /// Whether the change was not sent, because of a silence.
     pub is_silenced: bool,
 }
 

@@ -18,8 +18,9 @@ use crate::{
 };
 
 request! {
+    /// A new API key.
     pub(super) struct ApiKeyBody {
-        /// Display name.
+        /// Display name, to tell keys apart. Default: empty.
         optional name: String as text(0, 128),
         /// What the key may be used for: `publish`, `read`, `manage`. Default: all of them.
         optional scopes: Vec<String> as texts(3, 16),

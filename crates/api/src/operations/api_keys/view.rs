@@ -7,16 +7,24 @@ use utoipa::ToSchema;
 
 use crate::render::{Timestamp, words};
 
+/// An API key of a tenant, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub struct ApiKeyView {
+    /// Id of the key (`key_…`).
     pub id: String,
+    /// Id of the tenant that the key belongs to.
     pub tenant_id: String,
+    /// Display name; empty if none was given.
     pub name: String,
+    /// What the key may be used for.
     #[schema(value_type = Vec<words::ApiKeyScope>)]
     pub scopes: Vec<&'static str>,
+    /// When the key was created.
     pub created_at: Timestamp,
+    /// When the key expires or has expired; null if it never expires.
     pub expires_at: Option<Timestamp>,
+    /// When the key was revoked; null if it was not.
     pub revoked_at: Option<Timestamp>,
     /// When the key was last used, to the minute; null if never.
     pub last_used_at: Option<Timestamp>,
@@ -27,6 +35,7 @@ pub struct ApiKeyView {
 pub struct NewApiKey {
     #[serde(flatten)]
     pub view: ApiKeyView,
+    /// The API key (`gk_…`), to be sent as `X-API-Key` or `Authorization: Bearer`. Store it: it is not shown again.
     pub key: String,
 }
 

@@ -18,19 +18,19 @@ use crate::{
 request! {
     struct AuditQuery {
         flatten page: Paging,
-        /// Only acts of this kind of actor.
+        /// Only actions of this kind of caller. Operator only.
         optional actor_kind: ActorKind as choice(ActorKind::NAMES),
-        /// Only acts of the user with this name, or of the API key with this id.
+        /// Only actions of the user with this name, or of the API key with this id. Operator only.
         optional actor: String as text(1, 128),
         /// Only this operation: its `operationId`, or `log_in`.
         optional operation: String as text(1, 128),
-        /// Only acts on the object with this id or name.
+        /// Only actions on the object with this id or name.
         optional resource: String as text(1, 128),
-        /// Only acts that were `done`, or only those that were `refused`.
+        /// Only actions that were `done`, or only those that were `refused`.
         optional outcome: String as choice(&["done", "refused"]),
-        /// Only acts at or after this time.
+        /// Only actions at or after this time.
         optional since: Time as time(),
-        /// Only acts before this time.
+        /// Only actions before this time.
         optional until: Time as time(),
     }
 }
@@ -40,11 +40,11 @@ pub const ROUTE: Route = Route {
     operation_id: "listAuditEntries",
     needs: Needs::Anyone(Right::Read),
     query: AuditQuery::FIELDS,
-    gives: Gives::ok::<List<AuditEntryView>>("A page of acts, newest first."),
+    gives: Gives::ok::<List<AuditEntryView>>("A page of entries, newest first."),
     refuses: &[&codes::OPERATOR_ONLY],
     tag: "Audit log",
     summary: "List audit log entries",
-    about: "Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the acts on its own data; users of the operator are not named there, and their reasons are left out.\n\nA page scans a limited number of acts, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
+    about: "Changes of configuration, keys, secrets and pauses, replays, and logins, done or refused. Publishing is not part of it, nor are retries by API keys. A tenant sees the actions on its own data; users of the operator are not named there, and their reasons are left out.\n\nA page scans a limited number of entries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -10,40 +10,50 @@ use crate::{
     render::{Timestamp, words},
 };
 
+/// An entry of the audit log: an administrative action or a login, done or refused.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub struct AuditEntryView {
+    /// Id of the entry (`aud_…`).
     pub id: String,
+    /// When the action took place.
     pub at: Timestamp,
     pub actor: AuditActor,
-    /// The tenant whose data it was about; null for the operator's.
+    /// Id of the tenant whose data the action was about; null if it was about data of the operator.
     pub tenant_id: Option<String>,
-    /// The `operationId` of the operation in this document, or `log_in`.
+    /// The `operationId` of the operation in this document, `log_in`, or `left_out` for an entry that stands for
+    /// similar actions which were not recorded one by one.
     pub operation: String,
     /// What the operation does, in English.
     pub summary: &'static str,
-    /// The id or name of what was changed.
+    /// Id or name of what was changed; null if there is none. For `left_out`, the number of actions and their
+    /// operation.
     pub resource: Option<String>,
-    /// `done` or `refused`.
+    /// Whether the action was done or refused.
     #[schema(value_type = words::AuditOutcome)]
     pub outcome: &'static str,
-    /// The HTTP status of the response; of a login, 200 or 401.
+    /// HTTP status of the response. For a login 200 or 401; 499 if the caller disconnected before the action had an
+    /// outcome.
     pub status: u16,
-    /// The code of the error, if it was refused.
+    /// Error code of the response; null if the action was done. `disconnected` if the caller disconnected before the
+    /// action had an outcome, `left_out` for an entry that stands for others.
     pub code: Option<String>,
+    /// Id of the request, as in the header `X-Request-Id`; null for logins and for entries that stand for others.
     pub request_id: Option<String>,
-    /// The address of the caller; of IPv6 addresses the block.
+    /// IP address of the caller, or its /64 block for IPv6; null if it is not known. Tenants do not see addresses of
+    /// the operator.
     pub address: Option<String>,
-    /// Why it was done, as the caller said it: of a pause. A tenant does not see the operator's.
+    /// Reason that the caller gave for a pause; null if none was given. Tenants do not see reasons of the operator.
     pub reason: Option<String>,
 }
 
+/// The caller who did something, or tried to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditActor {
-    /// `operator` (the operator token), `user`, `api_key`, `portal`, or `anonymous` for a failed login.
+    /// Kind of caller. A tenant sees users of the operator as `operator`.
     #[schema(value_type = words::ActorKind)]
     pub kind: &'static str,
-    /// The name of the user or the id of the API key.
+    /// Name of the user, or id of the API key; null for other callers.
     pub name: Option<String>,
 }
 

@@ -10,17 +10,25 @@ use crate::render::Timestamp;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapturedEmailSummary {
+    /// Id of the e-mail (`out_…`).
     pub outbox_id: String,
+    /// Id of the tenant that submitted the e-mail.
     pub tenant_id: String,
+    /// Sender: an address, with a display name if one was given.
     pub from: String,
+    /// Recipient: an address, with a display name if one was given.
     pub to: String,
+    /// Subject line of the e-mail.
     pub subject: String,
+    /// Value of the `Message-ID` header, without the angle brackets.
     pub message_id: String,
+    /// When the e-mail was captured.
     pub caught_at: Timestamp,
-    /// Size in bytes.
+    /// Size of the raw message in bytes.
     pub size: usize,
 }
 
+/// An e-mail that was captured instead of being sent.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapturedEmail {

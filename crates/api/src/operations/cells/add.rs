@@ -12,11 +12,12 @@ use crate::{
 };
 
 request! {
+    /// A new cell.
     struct NewCellBody {
-        /// Unique; cannot be changed: lower-case letters, digits and `-`.
+        /// Name of the cell: lower-case letters, digits and `-`. Unique; cannot be changed.
         required name: String as text(1, 40),
-        /// The database, as `postgres://user:password@host:5432/database?sslmode=require`, with `schema=` for a schema of it. Never
-        /// returned.
+        /// URL of the database, e.g. `postgres://user:password@host:5432/database?sslmode=require`. `schema=` selects a
+        /// schema of it. Never returned.
         required url: String as secret(2_000),
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 
 request! {
     struct CellBody {
-        /// `true`: the cell gets no new tenants. Those that live there stay.
+        /// `true`: drain the cell, so that it gets no new tenants. Tenants that live in it stay.
         required is_draining: bool as flag(),
     }
 }

@@ -3,21 +3,26 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::cells::CellInfo;
+use crate::{
+    cells::{CellInfo, CellTenant},
+    render::words,
+};
 
+/// A cell: one of the databases of a gateway that has several.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Cell)]
 pub struct CellView {
+    /// Name of the cell.
     pub name: String,
-    /// Whether it has the directory and all that belongs to no tenant.
+    /// Whether this is the home cell, which has the list of tenants and all data that belongs to no tenant.
     pub is_home: bool,
-    /// Whether it gets no new tenants.
+    /// Whether the cell is being drained: it gets no new tenants.
     pub is_draining: bool,
-    /// Number of tenants that live there.
+    /// Number of tenants that live in the cell.
     pub tenants: u64,
-    /// Whether the node that answered can use it.
+    /// Whether the node that answered can use the cell.
     pub is_available: bool,
-    /// Why not; null if it can.
+    /// Why that node cannot use the cell; null if it can.
     pub reason: Option<String>,
 }
 
@@ -31,5 +36,25 @@ impl From<CellInfo> for CellView {
             is_available: cell.trouble.is_none(),
             reason: cell.trouble,
         }
+    }
+}
+
+/// A tenant, as the directory of cells knows it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CellTenant)]
+pub struct CellTenantView {
+    /// Id of the tenant.
+    pub id: String,
+    /// Slug of the tenant.
+    pub slug: String,
+    /// `active`: it lives in the cell. `moving`: it is being moved to another cell, or was and is still being removed from the
+    /// old one. `creating`: it is being created.
+    #[schema(value_type = words::CellTenantState)]
+    pub state: &'static str,
+}
+
+impl From<CellTenant> for CellTenantView {
+    fn from(tenant: CellTenant) -> Self {
+        Self { id: tenant.id.to_string(), slug: tenant.slug, state: tenant.state.name() }
     }
 }

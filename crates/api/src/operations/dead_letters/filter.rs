@@ -22,11 +22,12 @@ request! {
         optional tenant: String as id(ResourceKind::Tenant),
         /// Only dead letters of this partner, also if its source was deleted. Operator only.
         optional partner: String as id(ResourceKind::Source),
-        /// Only dead letters with this failure code, e.g. `HTTP_503`.
+        /// Only dead letters with this failure code, e.g. `HTTP_503`. Canceled deliveries are included only with
+        /// `CANCELED`.
         optional code: String as text(1, 64),
-        /// Only deliveries that failed at or after this time.
+        /// Only deliveries that became dead letters at or after this time.
         optional since: Time as time(),
-        /// Only deliveries that failed before this time.
+        /// Only deliveries that became dead letters before this time.
         optional until: Time as time(),
     }
 }

@@ -31,23 +31,25 @@ request! {
     }
 }
 
+/// Result of an import of dead letters.
 #[derive(Debug, Default, Serialize, ToSchema)]
 struct ImportedDeadLetters {
     /// Number of dead letters that were imported.
     imported: usize,
-    /// Number already in the store.
+    /// Number of dead letters that were in the store already. They were not written again.
     present: usize,
-    /// Those that were not imported.
+    /// Dead letters that were not imported, with the reason.
     skipped: Vec<SkippedDeadLetter>,
 }
 
+/// A dead letter that was not imported.
 #[derive(Debug, Serialize, ToSchema)]
 struct SkippedDeadLetter {
     /// Index of the dead letter in the request, from 0.
     index: usize,
-    /// Id of the delivery.
+    /// Id of the dead letter: that of its delivery (`dlv_…`).
     id: String,
-    /// Why it was not imported.
+    /// Why the dead letter was not imported, in English.
     reason: &'static str,
 }
 

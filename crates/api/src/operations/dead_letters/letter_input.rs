@@ -18,15 +18,16 @@ const SKEW: Duration = Duration::from_mins(5);
 const MAX_ATTEMPTS: usize = 1_000;
 
 request! {
+    /// A dead letter to import, as an export or the archive has it.
     #[allow(dead_code, reason = "an export has fields that an import does not need")]
     pub struct DeadLetterBody<'a> {
-        /// Id of the delivery.
+        /// Id of the dead letter: that of its delivery (`dlv_…`).
         required id: Cow<'a, str> as id(ResourceKind::Delivery),
-        /// `webhook`, `dispatch` or `email`.
+        /// Lane of the delivery: `webhook`, `dispatch` or `email`.
         required lane: Lane as lane(),
         /// Id of the tenant, or of the source in the lane `dispatch`. Exported receipts have none.
         nullable tenant_id: Cow<'a, str> as id(ResourceKind::Tenant),
-        /// Not used.
+        /// Name of the partner. Ignored; exports have this field.
         nullable partner: Cow<'a, str> as text(0, 256),
         /// Id of the event, receipt or e-mail.
         required subject_id: Cow<'a, str> as text(1, 64),
@@ -34,7 +35,7 @@ request! {
         nullable subject: Cow<'a, str> as text(1, 256),
         /// Id of the webhook, or of the target of the source. Exported e-mails have none.
         nullable target_id: Cow<'a, str> as id(ResourceKind::Webhook),
-        /// Not used.
+        /// URL of the target. Ignored; exports have this field.
         nullable target_url: Cow<'a, str> as text(0, 4_096),
         /// Type of the event; of a receipt `PARTNER/KEY/TOPIC`.
         required event_type: Cow<'a, str> as text(1, 512),
@@ -44,7 +45,7 @@ request! {
         optional is_test: bool as flag(),
         /// The data as it was accepted.
         optional original_data: &'a str as json(),
-        /// The same in base64, if it is not JSON or has white space around it.
+        /// The data in base64, instead of `original_data`, if it is not JSON or has white space around it.
         optional original_data_base64: &'a str as json(),
         /// Number of failed attempts.
         required failed_attempts: u32 as count(0, 1_000_000),
@@ -56,39 +57,40 @@ request! {
         nullable last_provider_code: Cow<'a, str> as text(1, 128),
         /// When the last attempt failed.
         required last_failure_timestamp: Time as time(),
-        /// When it was accepted.
+        /// When the delivery was accepted.
         required enqueued_at: Time as time(),
-        /// When it became a dead letter.
+        /// When the delivery became a dead letter.
         required moved_to_dlq_at: Time as time(),
-        /// Not used: it expires `dead_letter_ttl` after the import.
+        /// Ignored: the dead letter expires `dead_letter_ttl` after the import. Exports have this field.
         optional expires_at: Time as time(),
-        /// The attempts, oldest first. Without them a dead letter of the lanes `dispatch` and `email` is skipped: their exports
-        /// do not have all of the data, archived ones do.
+        /// The attempts, oldest first. Without them, a dead letter of the lanes `dispatch` and `email` is skipped:
+        /// exports of these lanes do not have all of the data, archived dead letters do.
         optional attempts: Vec<&'a str> as objects::<AttemptBody>(0, MAX_ATTEMPTS),
     }
 }
 
 request! {
+    /// An attempt of a dead letter to import.
     pub struct AttemptBody<'a> {
         /// Number of the attempt, from 1.
         required attempt: u32 as count(1, 1_000_000),
-        /// When it began.
+        /// When the attempt began.
         required started_at: Time as time(),
-        /// Duration in milliseconds.
+        /// Duration of the attempt in milliseconds.
         optional latency_ms: &'a str as json(),
-        /// `name: value` lines.
+        /// Headers of the request: an array of `name: value` lines.
         optional request_headers: &'a str as json(),
         /// HTTP status of the response; null if there was none.
         nullable response_status: u32 as count(0, 999),
-        /// `name: value` lines.
+        /// Headers of the response: an array of `name: value` lines.
         optional response_headers: &'a str as json(),
         /// The beginning of the response body.
         optional response_body: &'a str as json(),
-        /// The same in base64, if it is not text.
+        /// The beginning of the response body in base64, instead of `response_body`, if it is not text.
         optional response_body_base64: &'a str as json(),
-        /// Why it failed; null if it succeeded.
+        /// Why the attempt failed; null if it succeeded.
         nullable failure_reason: &'a str as json(),
-        /// Failure code, e.g. `HTTP_503`; null if it succeeded.
+        /// Failure code, e.g. `HTTP_503`; null if the attempt succeeded.
         nullable failure_code: Cow<'a, str> as text(1, 64),
     }
 }

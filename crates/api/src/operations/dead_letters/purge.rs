@@ -19,6 +19,7 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// Result of a purge.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Purged {
     /// Number of dead letters that were deleted; with `dry_run`, that would be.
@@ -73,7 +74,7 @@ pub const ROUTE: Route = Route {
 };
 
 /// Maximum per step of the store, so that no other writer waits long.
-const MAX_PER_STEP: usize = 500;
+const MAX_PER_STEP: usize = 250;
 /// Maximum per call.
 const MAX_PER_CALL: u64 = 10_000;
 

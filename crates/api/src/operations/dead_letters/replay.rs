@@ -29,16 +29,16 @@ request! {
     struct ReplayDeadLettersBody {
         flatten filter: DeadLetterFilter,
         flatten options: ReplayOptions,
-        /// Webhook of the same tenant to send to, instead of the original one. Only dead letters of the lane `webhook` go
-        /// there, and each is removed once its new delivery is stored.
+        /// Id of another webhook of the same tenant to send to, instead of the original one. Only dead letters of the
+        /// lane `webhook` go there, and each is removed once its new delivery is stored.
         optional to: String as id(ResourceKind::Webhook),
     }
 }
 
 request! {
     struct ReplayDeadLetterBody {
-        /// Webhook of the same tenant to send to, instead of the original one. The dead letter is removed once the new
-        /// delivery is stored.
+        /// Id of another webhook of the same tenant to send to, instead of the original one. The dead letter is removed
+        /// once the new delivery is stored.
         optional to: String as id(ResourceKind::Webhook),
     }
 }
@@ -62,6 +62,7 @@ pub const ONE: Route = Route {
     refuses: &[&codes::STORAGE_FULL, &codes::CONFLICT, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Replay a dead letter",
+    about: "Attempts the delivery again, with a new retry schedule. With `to`, sends the event to another webhook of the tenant instead. Answers 409 if there is nothing to send it to.",
     run: |call| Box::pin(one(call)),
     ..Route::DEFAULT
 };

@@ -20,16 +20,20 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// Numbers of dead letters that match the filters.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeadLetterStats {
+    /// Number of all dead letters that match the filters.
     pub total: u64,
+    /// Number of dead letters by failure code, e.g. `HTTP_503`.
     pub by_code: BTreeMap<String, u64>,
-    /// By tenant id.
+    /// Number of dead letters by tenant id, without those of the lane `dispatch`.
     pub by_tenant: BTreeMap<String, u64>,
-    /// Dead letters of the lane `dispatch`, by partner name.
+    /// Number of dead letters of the lane `dispatch`, by name of the partner. Empty for tenants.
     pub by_partner: BTreeMap<String, u64>,
+    /// Number of dead letters by lane.
     pub by_lane: BTreeMap<String, u64>,
-    /// When the oldest one failed.
+    /// When the oldest of them became a dead letter; null if there is none.
     pub oldest: Option<Timestamp>,
 }
 

@@ -15,41 +15,50 @@ use crate::{
     state::Api,
 };
 
+/// A delivery that failed permanently, with its data and the last failure.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeadLetter)]
 pub struct DeadLetterRow {
-    /// Id of the delivery.
+    /// Id of the dead letter: that of its delivery (`dlv_…`).
     pub id: String,
-    /// `webhook`, `dispatch` or `email`.
+    /// What was to be delivered: an event, a receipt or an e-mail.
     #[schema(value_type = words::Lane)]
     pub lane: &'static str,
-    /// Null in the lane `dispatch`, see `partner`.
+    /// Id of the tenant; null in the lane `dispatch`, see `partner`.
     pub tenant_id: Option<String>,
-    /// The partner that sent the receipt, in the lane `dispatch`.
+    /// Name of the partner that sent the receipt, in the lane `dispatch`; null in other lanes.
     pub partner: Option<String>,
-    /// Id of the event, receipt or e-mail.
+    /// Id of the event (`evt_…`), receipt (`rcp_…`) or e-mail (`out_…`).
     pub subject_id: String,
-    /// The `subject` that the publisher gave, if any.
+    /// The `subject` that the publisher gave the event; null if there is none.
     pub subject: Option<String>,
-    /// The webhook, in the lane `webhook`.
+    /// Id of the webhook, in the lane `webhook`; null in other lanes.
     pub target_id: Option<String>,
-    /// The URL that a replay sends it to, in the lane `dispatch`; null if the source was deleted.
+    /// URL that a replay sends the receipt to, in the lane `dispatch`; null in other lanes, and if the source was
+    /// deleted.
     pub target_url: Option<String>,
-    /// Type of the event; of a receipt its partner, key and topic.
+    /// Type of the event. For a receipt `PARTNER/KEY/TOPIC`, or `PARTNER/KEY` without a topic.
     pub event_type: String,
-    /// The publisher's or partner's own id, if any.
+    /// Your own id of the event or e-mail, or the partner's event id of a receipt; null if there is none.
     pub external_id: Option<String>,
     /// The data as it was accepted. E-mail addresses are masked and attachments left out.
     pub original_data: Json,
+    /// Number of failed attempts.
     pub failed_attempts: u32,
+    /// Why the last attempt failed, or why the delivery was given up without one.
     pub last_failure_reason: String,
+    /// Code of the last failure, e.g. `HTTP_503`, `TIMEOUT` or `EXPIRED`.
     pub last_failure_code: String,
-    /// The receiver's own status or error code: an HTTP status such as `503`, an SMTP reply code such as `550`, an error of
-    /// SES such as `MessageRejected`. Null if it did not answer.
+    /// The receiver's own status or error code: an HTTP status such as `503`, an SMTP reply code such as `550`, or an
+    /// error of SES such as `MessageRejected`. Null if the receiver did not respond.
     pub last_provider_code: Option<String>,
+    /// When the last attempt failed or, without an attempt, when the delivery was given up.
     pub last_failure_timestamp: Timestamp,
+    /// When the delivery was accepted.
     pub enqueued_at: Timestamp,
+    /// When the delivery became a dead letter.
     pub moved_to_dlq_at: Timestamp,
+    /// When the dead letter is due to be archived. Until then it can be replayed.
     pub expires_at: Timestamp,
 }
 

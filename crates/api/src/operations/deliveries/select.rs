@@ -25,7 +25,8 @@ request! {
         optional external_id: String as text(1, 256),
         /// Only deliveries of events with this subject.
         optional subject: String as text(1, 256),
-        /// Only deliveries that failed with this code: at their last attempt, or when they were given up. E.g. `TIMEOUT`.
+        /// Only deliveries that failed with this code, e.g. `TIMEOUT`: at their last attempt, or when they were given
+        /// up.
         optional error_code: String as text(1, 64),
         /// Only deliveries whose last attempt got this response status.
         optional response_status: u64 as count(100, 599),

@@ -34,8 +34,8 @@ request! {
         optional status: Status as status(),
         /// Only deliveries in this lane. Default: `webhook`. `dispatch` is for the operator, without `X-Tenant`.
         optional lane: Lane as lane(),
-        /// Maximum events per second, about. Beyond it, a sample of the deliveries is shown, each with all of its events,
-        /// and the rest counted by `missed`. Default: no limit.
+        /// Approximate maximum of events per second. Beyond it, a sample of the deliveries is shown, each with all of
+        /// its events, and the rest is counted by `missed`. Default: no limit.
         optional max_rate: u32 as count(1, 10_000),
     }
 }

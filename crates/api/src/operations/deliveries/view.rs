@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{
-    Attempt, Lane, ReceiptLabel, Status, Tenant,
+    Attempt, Lane, ReceiptLabel, Tenant,
     id::{EmailIdKind, ReceiptIdKind},
 };
 use gancho_inbound::Source;
@@ -12,63 +12,73 @@ use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::waiting_for::{Reason, WaitingFor};
+use super::waiting_for::WaitingFor;
 use crate::render::{Json, Timestamp, words};
 
+/// The delivery of one event, receipt or e-mail to one target.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {
+    /// Id of the delivery (`dlv_…`).
     pub id: String,
-    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    /// Slug of the tenant. Present only if the operator reads deliveries of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// Id of the tenant. Present only together with `tenant`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// `webhook`, `dispatch` or `email`.
+    /// What is delivered: an event, a receipt or an e-mail.
     #[schema(value_type = words::Lane)]
     pub lane: &'static str,
-    /// The webhook that it is delivered to. Lane `webhook` only.
+    /// Id of the webhook that the event is delivered to. Present only in the lane `webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_id: Option<String>,
-    /// The event that is delivered. Lane `webhook` only.
+    /// Id of the event. Present only in the lane `webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_id: Option<String>,
-    /// Lane `webhook` only.
+    /// Type of the event, e.g. `invoice.paid`. Present only in the lane `webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
-    /// The partner that sent the receipt. Lane `dispatch` only.
+    /// Name of the partner that sent the receipt. Present only in the lane `dispatch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
-    /// The receipt that is delivered. Lane `dispatch` only.
+    /// Id of the receipt. Present only in the lane `dispatch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_id: Option<String>,
-    /// The current URL of the target; absent if the source no longer has this target. Lane `dispatch` only.
+    /// Current URL of the target. Present only in the lane `dispatch`, and absent if the source no longer has this
+    /// target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_url: Option<String>,
-    /// The e-mail, see `GET /v1/emails/{outbox_id}`. Lane `email` only.
+    /// Id of the e-mail, see `GET /v1/emails/{outbox_id}`. Present only in the lane `email`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outbox_id: Option<String>,
-    /// The publisher's own id of the event or e-mail, or the partner's event id of a receipt.
+    /// Your own id of the event or e-mail, or the partner's event id of a receipt; null if there is none.
     pub external_id: Option<String>,
-    /// `pending`, `retrying`, `delivered` or `failed`.
+    /// Status of the delivery.
     #[schema(value_type = words::DeliveryStatus)]
     pub status: &'static str,
-    /// Number of attempts so far.
+    /// Number of attempts so far, including those before a retry or replay.
     pub attempts: u32,
-    /// HTTP status of the last attempt's response.
+    /// HTTP status of the last attempt's response; for an e-mail, the SMTP reply code or the HTTP status of SES. Null
+    /// if there was no response.
     pub response_status: Option<u16>,
-    /// Why the delivery failed permanently, or else why the last attempt failed.
+    /// Why the delivery failed permanently, or else why the last attempt failed; null if it did not fail.
     pub last_error: Option<String>,
+    /// Code of the failure in `last_error`, e.g. `HTTP_503` or `TIMEOUT`; null if there is none.
     pub last_error_code: Option<String>,
-    /// When the next attempt is due.
+    /// When the next attempt after a failed one is planned; null before the first attempt, and once the delivery has
+    /// ended.
     pub next_retry_at: Option<Timestamp>,
-    /// What the delivery is waiting for; null once it is delivered or has failed.
+    /// What the delivery is waiting for; null once it is delivered or has failed, and in the response to a retry.
     pub waiting_for: Option<WaitingFor>,
+    /// When the successful response arrived; null if the delivery has not succeeded.
     pub delivered_at: Option<Timestamp>,
-    /// Whether it was created by a test call.
+    /// Whether the delivery is of a test event.
     pub is_test: bool,
+    /// When the delivery was created.
     pub created_at: Timestamp,
 }
 
+/// A delivery with its payload and its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryDetail {
     #[serde(flatten)]
@@ -76,23 +86,31 @@ pub struct DeliveryDetail {
     /// The request body that is sent; null for an e-mail.
     #[schema(value_type = Json)]
     pub payload: Option<Json>,
-    /// Oldest first.
+    /// All attempts, oldest first.
     pub attempt_log: Vec<AttemptEntry>,
 }
 
+/// One attempt of a delivery: the request and its response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AttemptEntry {
     /// Number of the attempt, from 1.
     pub attempt: u32,
+    /// When the attempt began.
     pub started_at: Timestamp,
+    /// Duration of the attempt in milliseconds.
     pub latency_ms: f64,
-    /// The headers that were sent, with secrets masked.
+    /// Request headers by name, as they were sent, with secrets masked. Repeated headers are joined with a comma.
     pub request_headers: BTreeMap<String, String>,
+    /// HTTP status of the response; for an e-mail, the SMTP reply code or the HTTP status of SES. Null if there was no
+    /// response.
     pub response_status: Option<u16>,
+    /// Response headers by name; empty if there was no response. Repeated headers are joined with a comma.
     pub response_headers: BTreeMap<String, String>,
-    /// The first 16 KiB of the response body.
+    /// The first 16 KiB of the response body, as text; null if there was no response.
     pub response_body: Option<String>,
+    /// Why the attempt failed; null if it succeeded.
     pub error: Option<String>,
+    /// Code of the failure, e.g. `HTTP_503` or `TIMEOUT`; null if the attempt succeeded.
     pub error_code: Option<String>,
 }
 
@@ -130,13 +148,7 @@ impl From<DeliveryRow> for Delivery {
 
 impl Delivery {
     pub fn waiting(self, waiting_for: Option<WaitingFor>) -> Self {
-        // Leased to a node, where it waits for its turn.
-        let is_queued = waiting_for.as_ref().is_some_and(|why| why.reason != Reason::Attempt);
-        let status = match self.status {
-            "in_flight" if is_queued => Status::Pending.name(),
-            status => status,
-        };
-        Self { status, waiting_for, ..self }
+        Self { waiting_for, ..self }
     }
 
     /// For a list of all tenants.

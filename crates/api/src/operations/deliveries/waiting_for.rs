@@ -14,18 +14,18 @@ use crate::{render::Timestamp, state::Api};
 /// What an unfinished delivery is waiting for.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WaitingFor {
-    /// `attempt`: an attempt is in flight or about to start. `retry`: the next attempt is not due yet.
-    /// `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume`,
-    /// `webhook_resume`: the lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too
-    /// often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
-    /// `in_flight_limit`: the endpoint has as many requests in flight as its `max_in_flight` allows.
-    /// `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
-    /// or those of other tenants, come first.
+    /// Why the delivery is waiting.
     pub reason: Reason,
-    /// When the wait ends, if known.
+    /// When the wait ends; null if that is not known.
     pub until: Option<Timestamp>,
 }
 
+/// Why a delivery is waiting. `attempt`: an attempt is in flight or about to start. `retry`: the next attempt is not
+/// due yet. `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume` and `webhook_resume`: the
+/// lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too often in a row, and attempts are
+/// suspended. `rate_limit`: the endpoint's rate limit is used up. `in_flight_limit`: the endpoint has as many requests
+/// in flight as its `max_in_flight` allows. `earlier_delivery`: an earlier delivery of the same subject comes first.
+/// `backlog`: older deliveries, or those of other tenants, come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = WaitReason)]

@@ -10,6 +10,7 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// The addresses that deliveries come from.
 #[derive(Serialize, ToSchema)]
 pub struct EgressAddresses {
     /// IP addresses and networks (CIDR). Empty if the operator has not configured any.

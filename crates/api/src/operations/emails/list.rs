@@ -23,8 +23,8 @@ request! {
         optional status: String as choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
         /// Only e-mails with this external id.
         optional external_id = "externalId": String as text(1, 256),
-        /// Only e-mails to this address. A page searches about 2,000 e-mails, and may have fewer items than `limit`, even
-        /// none: continue until `next_cursor` is null.
+        /// Only e-mails to this address. A page searches about 2,000 e-mails, and may have fewer items than `limit`,
+        /// even none: continue until `next_cursor` is null.
         optional recipient: String as text(3, 320),
         /// Only e-mails submitted at or after this time.
         optional since: Time as time(),

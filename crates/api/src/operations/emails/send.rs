@@ -26,8 +26,9 @@ use crate::{
 };
 
 request! {
+    /// A file attached to an e-mail.
     struct AttachmentBody {
-        /// File name.
+        /// Name of the file, as the recipient sees it.
         required filename: String as text(1, 200),
         /// Content of the file, in base64.
         required content: String as prose(16 * 1024 * 1024),
@@ -48,13 +49,13 @@ request! {
         required from: String as text(1, MAX_ADDRESS),
         /// Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.
         required to: String as text(1, MAX_ADDRESS),
-        /// Subject line.
+        /// Subject line of the e-mail; may be empty.
         required subject: String as text(0, 900),
         /// HTML body. At least one of `html` and `text` is required.
         nullable html: String as prose(MAX_CONTENT),
-        /// Plain-text body.
+        /// Plain-text body. At least one of `html` and `text` is required.
         nullable text: String as prose(MAX_CONTENT),
-        /// Address for replies.
+        /// Address that replies go to. Default: the sender.
         nullable reply_to = "replyTo": String as text(1, MAX_ADDRESS),
         /// Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.
         nullable headers: BTreeMap<String, String> as text_map(50, 1_000),
@@ -68,9 +69,11 @@ request! {
     }
 }
 
+/// An accepted e-mail.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcceptedEmail {
+    /// Id of the e-mail (`out_…`). `GET /v1/emails/{outbox_id}` returns its status.
     pub outbox_id: String,
 }
 

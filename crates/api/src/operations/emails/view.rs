@@ -11,55 +11,75 @@ use crate::render::{Timestamp, words};
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailSummary {
+    /// Id of the e-mail (`out_…`).
     pub outbox_id: String,
+    /// Your own id for the e-mail; null if none was given.
     pub external_id: Option<String>,
-    /// Slug of the tenant.
+    /// Slug of the tenant that submitted the e-mail.
     pub company_id: String,
-    /// Masked e-mail address.
+    /// Address of the recipient, masked: `j***@e***le.com`.
     pub recipient: String,
+    /// Subject line of the e-mail.
     pub subject: String,
-    /// `PENDING`, `SENT`, `FAILED` or `RETRY_SCHEDULED`.
+    /// Status of the e-mail.
     #[schema(value_type = words::EmailStatus)]
     pub status: &'static str,
+    /// Number of attempts to send the e-mail so far.
     pub attempts: u32,
+    /// When the e-mail was accepted.
     pub created_at: Timestamp,
+    /// When the mail server or SES accepted the e-mail; null if it has not. It stays set if the e-mail bounces later.
     pub sent_at: Option<Timestamp>,
+    /// When the next attempt after a failed one is planned; null before the first attempt, and once the e-mail was sent
+    /// or has failed.
     pub next_retry_at: Option<Timestamp>,
+    /// Why the e-mail failed, or why its last attempt did: `INVALID_RECIPIENT`, `BOUNCE_PERMANENT`, `BOUNCE_TEMPORARY`,
+    /// `COMPLAINT`, `SES_THROTTLE`, `SES_ERROR`, `INVALID_CONTENT` or `INTERNAL_ERROR`; null if it did not fail.
     pub failure_code: Option<&'static str>,
+    /// Description of the failure in English; null if the e-mail did not fail.
     pub failure_reason: Option<String>,
 }
 
+/// An e-mail with all attempts to send it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Email {
     #[serde(flatten)]
     pub summary: EmailSummary,
-    /// Masked e-mail address.
+    /// Address of the sender, masked: `s***@e***le.com`.
     pub from: String,
-    /// The message id assigned by the receiving server.
+    /// Message id: over SMTP that of the `Message-ID` header, with SES the one that SES assigned. Null if the last
+    /// attempt did not send the e-mail.
     pub message_id: Option<String>,
-    /// Error code of the mail server or SES.
+    /// Error code of the mail server or SES, e.g. `550` or `MessageRejected`; null if there is none.
     pub ses_error: Option<String>,
+    /// When the e-mail failed permanently, or was reported as bounced after it was sent; null if neither happened.
     pub failed_at: Option<Timestamp>,
-    /// When its content was erased.
+    /// When the content of the e-mail was erased; null if it was not.
     pub erased_at: Option<Timestamp>,
-    /// The e-mail's delivery, to retry or replay it.
+    /// Id of the delivery of the e-mail (`dlv_…`), to retry or replay it.
     pub delivery_id: String,
-    /// Oldest first.
+    /// All attempts, oldest first.
     pub attempt_log: Vec<EmailAttempt>,
 }
 
+/// One attempt to send an e-mail.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailAttempt {
+    /// Number of the attempt, from 1.
     pub attempt: u32,
+    /// When the attempt began.
     pub started_at: Timestamp,
+    /// Duration of the attempt in milliseconds.
     pub latency_ms: u64,
-    /// SMTP reply code, or HTTP status of SES.
+    /// SMTP reply code, or HTTP status of SES; null if there was no response.
     pub response_status: Option<u16>,
-    /// SMTP reply, or response body of SES.
+    /// Text of the SMTP reply, or response body of SES.
     pub response: String,
+    /// Code and reason of the failure, as `CODE: reason`; null if the attempt succeeded.
     pub error: Option<String>,
+    /// When the next attempt was planned; null if none was to follow.
     pub next_retry_at: Option<Timestamp>,
 }
 

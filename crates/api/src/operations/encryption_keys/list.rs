@@ -11,13 +11,17 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// The keys that encrypt stored secrets. The keys themselves are never shown.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SealingKeys {
+    /// The keys, by number.
     pub keys: Vec<SealingKey>,
 }
 
+/// A key that encrypts stored secrets.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SealingKey {
+    /// Number of the key.
     pub number: u32,
     /// Number of stored secrets that are encrypted with this key.
     pub records: u64,

@@ -13,12 +13,14 @@ use crate::{
     route::{Call, Gives, Needs, Route, Takes},
 };
 
+/// Result of a rotation of the encryption key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyRotation {
     /// Number of the key that encrypts new secrets from now on.
     pub newest: u32,
     /// Number of stored secrets that were re-encrypted.
     pub resealed: u64,
+    /// Numbers of all keys in the key ring.
     pub keys: Vec<u32>,
 }
 

@@ -49,6 +49,7 @@ request! {
     }
 }
 
+/// What one request has erased.
 #[derive(Debug, Serialize, ToSchema, Default)]
 struct Erasure {
     /// Number of events, e-mails or receipts whose content was erased.
@@ -59,10 +60,10 @@ struct Erasure {
     canceled: u64,
     /// Number of archived dead letters that were removed.
     archived: u64,
-    /// Number of events or e-mails that were not erased because a delivery is in flight. Repeat the request a few seconds
-    /// later.
+    /// Number of events or e-mails that were not erased because a delivery is in flight. Repeat the request a few
+    /// seconds later.
     in_flight: u64,
-    /// Where to continue; null if all of it was searched.
+    /// `cursor` of the request that continues the search; null if everything was searched.
     next_cursor: Option<String>,
 }
 
@@ -73,10 +74,16 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Manage),
     takes: Takes::Body(ErasureBody::FIELDS),
     gives: Gives::ok::<Erasure>("What was erased."),
-    refuses: &[&codes::CONFLICT, &codes::NOT_FOUND, &codes::TENANT_REQUIRED, &codes::BAD_CURSOR],
+    refuses: &[
+        &codes::CONFLICT,
+        &codes::NOT_FOUND,
+        &codes::TENANT_REQUIRED,
+        &codes::BAD_CURSOR,
+        &codes::RATE_LIMITED,
+    ],
     tag: TAG,
     summary: "Erase content",
-    about: "Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails, dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`; repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A search ends after some seconds: repeat it with `cursor` until `next_cursor` is null.",
+    about: "Erases payloads, subjects, external ids, the headers and bodies of attempts, addresses and texts of e-mails, dead letters and their copies in the archive. Waiting deliveries are canceled first. While a delivery is in flight its event is not erased: a request for one event is answered with 409, a search counts it in `in_flight`; repeat it. What stays: ids, times, event types, states, failure codes, the ledger (which has hashes, and the ids that partners gave), the audit log, and backups. Erased content cannot be restored, delivered or replayed. A search ends after some seconds: repeat it with `cursor` until `next_cursor` is null. At most 2 searches per tenant, and 8 of the operator, run on a node; further requests get 429 with `Retry-After`.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
@@ -98,9 +105,11 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             return Ok(Answer::ok(&report)?.about(tenant).naming(display_id(kind, id)));
         }
         ErasureTarget::Subject(subject) => {
+            let _slot = call.api.erasure_searches.take(call.limited_tenant())?;
             ("of a subject", of_subject(&call, subject, cursor).await?)
         }
         ErasureTarget::Address(mailbox) => {
+            let _slot = call.api.erasure_searches.take(call.limited_tenant())?;
             ("of an address", of_address(&call, &mailbox, cursor).await?)
         }
     };

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use crate::input::request;
 
 request! {
+    /// The settings of an event type.
     pub struct EventTypeBody {
         /// Human-readable description.
         optional description: String as prose(2_000),
@@ -21,6 +22,7 @@ request! {
 }
 
 request! {
+    /// A new event type.
     pub struct NewEventTypeBody {
         /// Dot-separated name, e.g. `invoice.paid`.
         required name: String as text(1, 128),

@@ -22,6 +22,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::RESERVED_EVENT_TYPE, &codes::SCHEMA_MISMATCH, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Register or replace an event type",
+    about: "Fields that are left out are reset to their defaults.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

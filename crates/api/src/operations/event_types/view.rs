@@ -6,18 +6,24 @@ use utoipa::ToSchema;
 
 use crate::render::Json;
 
+/// An event type: a name for events, with a description, an example and optionally a schema.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventType {
+    /// Name of the event type, e.g. `invoice.paid`.
     pub name: String,
+    /// Human-readable description; empty if there is none.
     pub description: String,
+    /// Example of the event's data. Test calls send it.
     pub example: Json,
     /// JSON Schema that the event's data must match; null if any data is allowed.
     #[schema(value_type = Json)]
     pub schema: Option<Json>,
-    /// Origin: `email`, `agents`, `saas`, `operations`, `operator` or `tenant`.
+    /// Catalog that the event type is from: `email`, `agents`, `saas` and `operations` are built in, `operator` and
+    /// `tenant` have registered types.
     pub catalog: &'static str,
-    /// No longer offered to users; its schema is not enforced.
+    /// Whether the event type is archived: it is no longer offered to users, and its schema is not enforced.
     pub is_archived: bool,
+    /// Custom JSON object, stored with the event type.
     pub metadata: Json,
 }
 

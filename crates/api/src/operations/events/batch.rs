@@ -27,33 +27,40 @@ use crate::{
 
 pub const MAX_EVENTS: usize = 1_000;
 
+/// Result of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchOutcome {
     /// Number of accepted events, those with a repeated idempotency key included.
     pub accepted: usize,
+    /// Number of refused events.
     pub refused: usize,
     /// One result per event, in the order of the request.
     pub results: Vec<BatchResult>,
 }
 
+/// Result of one event of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchResult {
     /// Index of the event in the request, from 0.
     pub index: usize,
     /// The HTTP status that publishing this event alone would have had: 202 if accepted.
     pub status: u16,
+    /// Id of the event (`evt_…`). Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Type of the event. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
+    /// When the event was accepted. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
+    /// Number of webhooks that the event is delivered to. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<usize>,
-    /// Whether the event was published before with the same idempotency key.
+    /// `true` if the event was published before with the same idempotency key; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<bool>,
-    /// Why the event was refused.
+    /// Why the event was refused. Absent if it was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<BatchError>,
 }
@@ -74,7 +81,7 @@ pub struct BatchError {
 
 request! {
     struct BatchBody<'a> {
-        /// Events to publish.
+        /// Events to publish, at most 1,000.
         required events: Vec<&'a str> as objects::<EventBody>(1, MAX_EVENTS),
     }
 }

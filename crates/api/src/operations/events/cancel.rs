@@ -2,6 +2,7 @@
 
 use gancho_access::Right;
 use gancho_domain::State;
+use gancho_store::deliveries::MAX_CANCELED;
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,15 +15,14 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
-/// Deliveries that one transaction gives up.
-const STEP: usize = 500;
-
+/// Result of canceling an event.
 #[derive(Debug, Serialize, ToSchema)]
 struct CanceledEvent {
+    /// Id of the event (`evt_…`).
     id: String,
     /// Number of deliveries that were canceled.
     canceled: u64,
-    /// Number of deliveries in flight, which finish; one that fails is retried.
+    /// Number of deliveries in flight. They finish, and are retried if they fail.
     in_flight: usize,
 }
 
@@ -48,7 +48,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     };
     let in_flight = in_state(&[State::Leased]).len();
     let mut canceled = 0;
-    for ids in in_state(&[State::Pending, State::Waiting]).chunks(STEP) {
+    for ids in in_state(&[State::Pending, State::Waiting]).chunks(MAX_CANCELED) {
         canceled += call.api.store.cancel(scope, ids.to_vec(), call.api.clock.now()).await?;
     }
     if canceled == 0 {

@@ -14,6 +14,7 @@ use crate::{
 };
 
 request! {
+    /// An event to publish.
     pub struct EventBody<'a> {
         /// Event type, e.g. `invoice.paid`.
         required event_type = "type": Cow<'a, str> as text(1, 128),

@@ -22,10 +22,14 @@ use crate::{
     route::{Call, Gives, Needs, Route, Takes},
 };
 
+/// An accepted event.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PublishedEvent {
+    /// Id of the event (`evt_…`).
     pub id: String,
+    /// Type of the event, as it was published.
     pub r#type: String,
+    /// When the event was accepted.
     pub created_at: Timestamp,
     /// Number of webhooks that the event is delivered to.
     pub deliveries: usize,

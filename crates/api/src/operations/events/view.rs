@@ -12,37 +12,49 @@ use crate::{
 /// An event without its data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventSummary {
+    /// Id of the event (`evt_…`).
     pub id: String,
-    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    /// Slug of the tenant. Present only if the operator lists the events of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// Type of the event, e.g. `invoice.paid`.
     pub r#type: String,
+    /// What the event is about, as the publisher gave it; null if nothing was given.
     pub subject: Option<String>,
+    /// Your own id for the event; null if none was given.
     pub external_id: Option<String>,
-    /// Number of the event within its subject, from 1.
+    /// Number of the event within its subject, from 1; null if it has no subject.
     pub sequence_number: Option<u64>,
     /// Whether it was created by a test call.
     pub is_test: bool,
     /// Number of webhooks that the event is delivered to.
     pub deliveries: u64,
+    /// When the event was accepted.
     pub created_at: Timestamp,
 }
 
+/// An event with its data and its deliveries.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Event {
+    /// Id of the event (`evt_…`).
     pub id: String,
+    /// Type of the event, e.g. `invoice.paid`.
     pub r#type: String,
-    /// `null` if the content was erased.
+    /// Payload of the event, as it was published; null if the content was erased.
     pub data: Json,
+    /// What the event is about, as the publisher gave it; null if nothing was given.
     pub subject: Option<String>,
+    /// Your own id for the event; null if none was given.
     pub external_id: Option<String>,
-    /// Number of the event within its subject, from 1.
+    /// Number of the event within its subject, from 1; null if it has no subject.
     pub sequence_number: Option<u64>,
     /// Whether it was created by a test call.
     pub is_test: bool,
+    /// When the event was accepted.
     pub created_at: Timestamp,
-    /// When its content was erased.
+    /// When the content of the event was erased; null if it was not.
     pub erased_at: Option<Timestamp>,
+    /// The deliveries of the event: one for each webhook, and further ones if it was replayed to other webhooks.
     pub deliveries: Vec<Delivery>,
 }
 

@@ -4,6 +4,7 @@ use gancho_inbound::checkpoints::LedgerStatus;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// Status of the ledger of received webhooks.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ledger)]
 pub struct LedgerView {
@@ -17,19 +18,22 @@ pub struct LedgerView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Checkpoint)]
 pub struct CheckpointView {
+    /// Name of the ledger in its checkpoints, e.g. `gancho/ledger`.
     pub origin: String,
     /// Number of lines that it covers.
     pub size: u64,
     /// Root of the Merkle tree over these lines (RFC 6962), in base64.
     pub root: String,
+    /// When the checkpoint was signed, in RFC 3339.
     pub made_at: String,
 }
 
+/// Status of the ledger after a request for a checkpoint.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MadeCheckpoint {
     #[serde(flatten)]
     pub ledger: LedgerView,
-    /// False if nothing was added since the previous checkpoint.
+    /// Whether a checkpoint was signed; false if nothing was added since the previous one.
     pub is_new: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::{
 
 request! {
     struct MoveBody {
-        /// The name of the cell to which the tenant moves.
+        /// Name of the cell that the tenant moves to.
         required cell: String as text(1, 40),
     }
 }

@@ -19,37 +19,44 @@ const MAX_NODES: usize = 500;
 /// A living node beats every few seconds.
 const SILENT_AFTER: Duration = Duration::from_secs(20);
 
+/// A node: one process of the gateway.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Node {
     /// Number of the node. A restarted process is another node.
     pub id: i64,
+    /// Name of the node.
     pub name: String,
     /// `alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over).
     #[schema(value_type = words::NodeState)]
     pub state: &'static str,
     /// Whether this node answered the request.
     pub is_self: bool,
-    /// `api`, `ingest`, `worker`; empty for a node of an earlier version.
+    /// What the node does; empty for a node of an earlier version.
     #[schema(value_type = Vec<words::NodeRole>)]
     pub roles: Vec<String>,
-    /// Null for a node of an earlier version.
+    /// Version of the gateway that the node runs; null for an earlier version that does not report it.
     pub version: Option<String>,
+    /// When the node joined the gateway.
     pub joined_at: Timestamp,
-    /// The last heartbeat.
+    /// When the node sent its last heartbeat.
     pub last_seen_at: Timestamp,
-    /// Number of deliveries that it holds: in flight, or about to be.
+    /// Number of deliveries that the node holds: in flight, or about to be.
     pub held_deliveries: u64,
-    /// When the first of these fell due; null if it holds none.
+    /// When the first of these deliveries became due; null if the node holds none.
     pub oldest_due_at: Option<Timestamp>,
-    /// How many of these each cell has. Empty for a gateway without cells.
+    /// Number of these deliveries in each cell; empty for a gateway without cells.
     pub cells: Vec<NodeCell>,
-    /// Settings that nodes must set alike, and that this node sets differently from the node that answered.
+    /// Names of settings that must be the same on all nodes, and that this node sets differently from the node that
+    /// answered.
     pub differing_settings: Vec<String>,
 }
 
+/// Deliveries of one cell that a node holds.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NodeCell {
+    /// Name of the cell.
     pub name: String,
+    /// Number of deliveries of this cell that the node holds.
     pub held_deliveries: u64,
 }
 

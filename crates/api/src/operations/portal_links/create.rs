@@ -17,13 +17,18 @@ use crate::{
     route::{Call, Gives, Needs, Route, Takes},
 };
 
+/// A link to the customer portal for one tenant, valid for a short time.
 #[derive(Serialize, ToSchema)]
 pub struct PortalLink {
+    /// URL of the portal. Anyone who has it can use the portal until it expires.
     pub url: String,
     /// The token in the link. Also valid as `Authorization: Bearer` until it expires.
     pub token: String,
+    /// Id of the tenant.
     pub tenant_id: String,
+    /// What the link may be used for: `read` and `manage`.
     pub scopes: Vec<&'static str>,
+    /// When the link expires.
     pub expires_at: Timestamp,
 }
 

@@ -13,31 +13,39 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// The backlog of each lane, and what is paused.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queues {
+    /// One queue per lane.
     pub data: Vec<Queue>,
-    /// Ids of paused tenants.
+    /// Ids of the tenants that are paused.
     pub paused_tenants: Vec<String>,
-    /// Ids of paused webhooks.
+    /// Ids of the webhooks that are paused.
     pub paused_webhooks: Vec<String>,
     /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
+/// The backlog of one lane.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queue {
+    /// Lane of the deliveries.
     #[schema(value_type = words::Lane)]
     pub lane: &'static str,
-    /// Total number of undelivered deliveries: `pending`, `in_flight` and `waiting`.
+    /// Number of deliveries that have not ended: the sum of `pending`, `in_flight` and `waiting`.
     pub depth: u64,
+    /// Number of deliveries that no node holds, due now or later.
     pub pending: u64,
-    /// Deliveries leased by a node.
+    /// Number of deliveries that a node holds: in flight, or about to be.
     pub in_flight: u64,
-    /// Deliveries that wait for an earlier one of their subject.
+    /// Number of deliveries that wait for an earlier one of their subject.
     pub waiting: u64,
-    /// How long the oldest due delivery has been due.
+    /// How long the oldest pending delivery has been due, in seconds; 0 if none is due.
     pub age_seconds: f64,
+    /// When the oldest pending delivery became due or, if none is due yet, when the first one will be; null if none is
+    /// pending.
     pub oldest_due_at: Option<Timestamp>,
+    /// Whether the lane is paused.
     pub is_paused: bool,
 }
 

@@ -12,9 +12,9 @@ use crate::{
 };
 
 request! {
-    /// Of everything that can be paused.
+    /// The body of every operation that pauses deliveries.
     pub struct PauseBody {
-        /// Why, for others to read: it is recorded in the audit log.
+        /// Why the deliveries are paused, for other people to read. It is recorded in the audit log.
         nullable reason: String as text(0, 200),
     }
 }

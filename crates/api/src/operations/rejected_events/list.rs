@@ -19,22 +19,28 @@ use crate::{
 /// An event that was published from SQL and rejected.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RejectedEvent {
-    /// The id that `gancho.publish` returned.
+    /// Id of the event (`evt_…`), which `gancho.publish` returned.
     pub id: String,
+    /// Id of the tenant that the event was published for.
     pub tenant_id: String,
+    /// Type of the event.
     pub r#type: String,
+    /// What the event is about, as the publisher gave it; null if nothing was given.
     pub subject: Option<String>,
+    /// Your own id for the event; null if none was given.
     pub external_id: Option<String>,
+    /// Idempotency key of the event; null if none was given.
     pub idempotency_key: Option<String>,
-    /// Data of the event; null if it is not valid JSON.
+    /// Payload of the event; null if it is not valid JSON.
     #[schema(value_type = serde_json::Value)]
     pub data: Option<Box<RawValue>>,
     /// Error code, as `POST /v1/events` would have answered.
     pub code: String,
-    /// What is wrong.
+    /// Why the event was rejected, and how to fix it.
     pub detail: String,
     /// When `gancho.publish` was called.
     pub published_at: Timestamp,
+    /// When the event was rejected.
     pub rejected_at: Timestamp,
 }
 

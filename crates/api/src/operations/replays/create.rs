@@ -15,6 +15,7 @@ use crate::{
 };
 
 request! {
+    /// Conditions that select what a replay sends again. All of them must hold.
     #[derive(Default, PartialEq)]
     struct ReplayFilterBody {
         /// Only deliveries to this webhook.
@@ -23,7 +24,7 @@ request! {
         optional status: Status as status(),
         /// Only events of this type.
         optional event_type: String as id(ResourceKind::EventType),
-        /// Only these events.
+        /// Only events with these ids, or their deliveries.
         optional event_ids: Vec<String> as texts(1_000, 64),
         /// Only deliveries or events created at or after this time.
         optional since: Time as time(),
@@ -37,7 +38,7 @@ request! {
     pub struct ReplayOptions {
         /// Maximum deliveries per second. Default: 100.
         optional rate: u32 as count(1, 1_000),
-        /// Count what would be sent, without sending it.
+        /// `true` to count what would be sent, without sending it.
         optional dry_run: bool as flag(),
     }
 }
@@ -49,12 +50,12 @@ request! {
         optional of: String as choice(&["deliveries", "events"]),
         /// What to replay: at least one condition, unless `all` is true.
         optional filter: ReplayFilterBody as object::<ReplayFilterBody>(),
-        /// With `of: events`, `true` for events only that the webhook in `to` is subscribed to and that were not yet
-        /// sent to it.
+        /// `true` for only those events that the webhook in `to` is subscribed to and that were not sent to it yet.
+        /// Requires `of: events`.
         optional missing: bool as flag(),
         /// `true` to replay everything. Required if no filter is given.
         optional all: bool as flag(),
-        /// Webhook to send to, instead of the original one.
+        /// Id of the webhook to send to, instead of the original one. Required with `of: events`.
         optional to: String as id(ResourceKind::Webhook),
         flatten options: ReplayOptions,
     }

@@ -10,26 +10,29 @@ use crate::{
     render::{Timestamp, words},
 };
 
+/// A background job that sends past deliveries or events again.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayJob {
+    /// Id of the replay (`rpl_…`).
     pub id: String,
-    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    /// Slug of the tenant. Present only if the operator reads replays of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// Null for a replay of the operator over all tenants.
+    /// Id of the tenant; null for a replay of the operator over all tenants.
     pub tenant_id: Option<String>,
-    /// `pending`, `running`, `done`, `canceled` or `failed`.
+    /// State of the replay.
     #[schema(value_type = words::ReplayState)]
     pub state: &'static str,
-    /// `deliveries`, `events` or `dead_letters`.
+    /// What is sent again.
     #[schema(value_type = words::ReplayKind)]
     pub of: &'static str,
-    /// The webhook to send to, if one was given.
+    /// Id of the webhook that everything is sent to; null if deliveries go to their original targets.
     pub to: Option<String>,
     /// Maximum deliveries per second.
     pub rate: u32,
+    /// Whether the replay only counts what would be sent.
     pub dry_run: bool,
-    /// Number of deliveries to send.
+    /// Number of deliveries to send; 0 until they are counted.
     pub total: u64,
     /// False if counting stopped early: `total` is then a lower bound.
     pub is_total_exact: bool,
@@ -39,13 +42,16 @@ pub struct ReplayJob {
     pub skipped: u64,
     /// Number of deliveries that could not be sent again.
     pub failed: u64,
-    /// Outcomes of the deliveries that were sent again. Null where it was not counted: in lists, and in responses
-    /// that create or cancel a replay.
+    /// Outcomes of the deliveries that were sent again. Null if they were not counted: in lists, and in responses that
+    /// create or cancel a replay.
     pub outcomes: Option<ReplayOutcomeCounts>,
-    /// Why the replay as a whole failed.
+    /// Why the replay as a whole failed; null if it did not.
     pub error: Option<String>,
+    /// When the replay was created.
     pub created_at: Timestamp,
+    /// When the replay started; null if it has not started.
     pub started_at: Option<Timestamp>,
+    /// When the replay ended; null if it has not ended.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -58,8 +64,8 @@ pub struct ReplayOutcomeCounts {
     pub failed: u64,
     /// Number of deliveries that are pending, in flight or waiting for a retry.
     pub waiting: u64,
-    /// Number of deliveries that were looked at: the first 5,000 that were sent. Those that have been pruned since are
-    /// in none of the counts.
+    /// Number of deliveries that were counted: the first 5,000 that were sent. Those that have been pruned since are in
+    /// none of the counts.
     pub of: u64,
 }
 

@@ -53,28 +53,31 @@ impl MatchType {
     }
 }
 
+/// An object that a search has found.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchMatch {
-    /// What it is: `event`, `delivery`, `webhook`, `email`, `source`, `receipt`, `replay`, `tenant`, `api_key` or
-    /// `event_type`.
+    /// Type of the object.
     #[serde(rename = "type")]
     #[schema(value_type = words::SearchMatchType)]
     pub kind: &'static str,
-    /// Its id; of an event type, its name.
+    /// Id of the object; for an event type, its name.
     pub id: String,
-    /// Whether the search text is its id.
+    /// Whether the search text is this id.
     pub is_id: bool,
-    /// Slug of its tenant; null if it belongs to none.
+    /// Slug of the tenant that the object belongs to; null if it belongs to none.
     pub tenant: Option<String>,
-    /// The partner, of a source or a receipt.
+    /// Name of the partner, for a source or a receipt; null otherwise.
     pub partner: Option<String>,
-    /// Its name, its URL, or the type of its event.
+    /// Name or URL of the object, or the type of its event; null if it has none.
     pub name: Option<String>,
+    /// When the object was created; null for sources, tenants, webhooks and event types.
     pub created_at: Option<Timestamp>,
 }
 
+/// What a search has found.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchResult {
+    /// The objects that were found.
     pub data: Vec<SearchMatch>,
     /// Whether everything was searched. If not, there may be matches that `data` does not have.
     pub is_complete: bool,

@@ -28,6 +28,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::RECEIVING_OFF, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a source",
+    about: "The partner posts to `/webhooks/{partner}` on the ingest listener.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

@@ -11,8 +11,9 @@ use crate::{
 };
 
 request! {
+    /// The settings of a source.
     pub struct SourceBody {
-        /// Whether webhooks from the partner are accepted.
+        /// Whether webhooks from the partner are accepted. Default: `true`.
         optional is_active: bool as flag(),
         /// How the partner signs: `"partner"` (default), `"standard"`, `"stripe"`, `"github"`, `"slack"`, `"shopify"`,
         /// `"meta"`, `"microsoft"`, `{"sns": {"topics": ["arn:aws:sns:…"]}}` (Amazon SNS, with the accepted topics),
@@ -26,7 +27,7 @@ request! {
         /// JSON Schema for request bodies. A webhook that does not match is recorded, refused with 422 and not
         /// dispatched.
         clearable schema: Box<RawValue> as json_object(64 * 1024),
-        /// Rate limit per key for incoming webhooks.
+        /// Rate limit per key for incoming webhooks. Default: none.
         clearable rate_limit: RateLimitBody as object::<RateLimitBody>(),
         /// JSON pointer to the event id in the body, used for deduplication. Default: defined by the preset.
         clearable event_id_pointer: String as text(1, 256),
@@ -40,6 +41,7 @@ request! {
 }
 
 request! {
+    /// A new source.
     pub struct NewSourceBody {
         /// Name of the partner, used in the URL: lower-case letters, digits and `-`. Cannot be changed.
         required partner: String as text(1, 63),
@@ -67,6 +69,7 @@ impl SourceBody {
 }
 
 request! {
+    /// A key of a source.
     pub struct SourceKeyBody {
         /// Signature scheme of the key.
         required scheme: String as choice(&["hmac", "ed25519"]),

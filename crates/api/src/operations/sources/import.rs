@@ -36,11 +36,12 @@ request! {
     }
 }
 
+/// Result of an import of keys.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedKeys {
-    /// Number of sources created.
+    /// Number of sources that were created.
     pub sources: usize,
-    /// Number of keys imported.
+    /// Number of keys that were imported.
     pub keys: usize,
 }
 

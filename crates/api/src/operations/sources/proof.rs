@@ -18,13 +18,13 @@ use crate::{
 /// Proof that a receipt is in the ledger.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptProof {
-    /// `gancho-ledger-proof/1`.
+    /// Format of the proof: `gancho-ledger-proof/1`.
     pub form: String,
     /// The line of the ledger: its number and its text.
     pub line: crate::render::Json,
     /// The size of the ledger that the checkpoint covers, and the hashes from the line to its root (RFC 6962).
     pub inclusion: crate::render::Json,
-    /// The signed checkpoint.
+    /// The checkpoint, as a signed note.
     pub checkpoint: String,
     /// The public key that signed it, as a JWK.
     pub key: crate::render::Json,

@@ -14,6 +14,7 @@ use crate::{
     render::{Json, Timestamp, words},
 };
 
+/// A webhook that was accepted from a partner, with its deliveries.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Receipt)]
 pub struct ReceiptView {
@@ -23,43 +24,64 @@ pub struct ReceiptView {
     pub deliveries: Vec<ReceiptDelivery>,
 }
 
+/// A webhook that was accepted from a partner.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptSummary {
+    /// Id of the receipt (`rcp_…`).
     pub id: String,
+    /// Name of the partner that sent the webhook.
     pub partner: String,
+    /// Id of the key that verified the webhook.
     pub key_id: String,
+    /// Kind of event that the sender named, in a header such as `X-Shopify-Topic` or in the SNS message; null if it
+    /// named none.
     pub topic: Option<String>,
+    /// The partner's own id of the event; null if the webhook has none.
     pub event_id: Option<String>,
+    /// When the webhook was received.
     pub ts_received: Timestamp,
     /// `received`, `dispatched`, `failed` (will be retried) or `dlq` (failed permanently).
     #[schema(value_type = words::ReceiptStatus)]
     pub status: &'static str,
     /// Number of attempts of all deliveries together.
     pub attempts: u32,
+    /// Code and reason of the last failure of a delivery that has not succeeded, as `CODE: reason`; null if there is
+    /// none.
     pub last_error: Option<String>,
+    /// Whether the webhook is a test event that the gateway created itself.
     pub is_test: bool,
+    /// Size of the request body in bytes.
     pub size: usize,
 }
 
+/// The delivery of a receipt to one target of its source.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptDelivery {
+    /// Id of the delivery (`dlv_…`).
     pub id: String,
     /// The current URL of the target; null if the source no longer has this target.
     pub target_url: Option<String>,
-    /// `pending`, `retrying`, `delivered` or `failed`.
+    /// Status of the delivery.
     #[schema(value_type = words::DeliveryStatus)]
     pub status: &'static str,
+    /// Number of attempts so far, including those before a retry or replay.
     pub attempts: u32,
-    /// HTTP status of the last attempt's response.
+    /// HTTP status of the last attempt's response; null if there was no response.
     pub response_status: Option<u16>,
-    /// Why the delivery failed permanently, or else why the last attempt failed.
+    /// Why the delivery failed permanently, or else why the last attempt failed; null if it did not fail.
     pub last_error: Option<String>,
+    /// Code of the failure in `last_error`, e.g. `HTTP_503` or `TIMEOUT`; null if there is none.
     pub last_error_code: Option<String>,
+    /// When the next attempt after a failed one is planned; null before the first attempt, and once the delivery has
+    /// ended.
     pub next_retry_at: Option<Timestamp>,
+    /// When the successful response arrived; null if the delivery has not succeeded.
     pub delivered_at: Option<Timestamp>,
+    /// When the delivery was created.
     pub created_at: Timestamp,
 }
 
+/// A receipt with the original request and all attempts to dispatch it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ReceiptDetail)]
 pub struct ReceiptDetailView {
@@ -67,19 +89,21 @@ pub struct ReceiptDetailView {
     pub receipt: ReceiptSummary,
     /// The body as it was received, with secrets masked; null if the content was erased.
     pub payload: Json,
-    /// When its content was erased.
+    /// When the content of the receipt was erased; null if it was not.
     pub erased_at: Option<Timestamp>,
     /// The request headers, with secrets masked; null for old receipts, whose headers were not stored.
     pub headers: Option<BTreeMap<String, String>>,
     pub context: VerificationContext,
+    /// One delivery per target, targets added by a later retry included.
     pub deliveries: Vec<ReceiptDeliveryDetail>,
 }
 
+/// A delivery of a receipt, with its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptDeliveryDetail {
     #[serde(flatten)]
     pub delivery: ReceiptDelivery,
-    /// Oldest first.
+    /// All attempts, oldest first.
     pub attempt_log: Vec<AttemptEntry>,
 }
 
@@ -90,17 +114,23 @@ pub struct VerificationContext {
     pub req: VerifiedRequest,
 }
 
+/// Who sent the webhook, as the policy saw it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerifiedWebhook {
     /// Always true: only verified webhooks become receipts.
     pub verified: bool,
+    /// Name of the partner that sent the webhook.
     pub partner: String,
+    /// Id of the key that verified the webhook.
     pub key_id: String,
 }
 
+/// The request, as the policy saw it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerifiedRequest {
+    /// Path that the webhook was posted to.
     pub path: String,
+    /// HTTP method of the request.
     pub method: String,
 }
 

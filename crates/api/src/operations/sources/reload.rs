@@ -25,6 +25,7 @@ pub const ROUTE: Route = Route {
     ..Route::DEFAULT
 };
 
+/// What a reload has changed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Reloaded {
     /// SHA-256 of the policy pack, in hex. Null on a gateway that receives no webhooks.

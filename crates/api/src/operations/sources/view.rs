@@ -12,23 +12,35 @@ use crate::{
     render::{Json, Timestamp},
 };
 
+/// A source: a partner that posts webhooks to the gateway.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Source)]
 pub struct SourceView {
+    /// Id of the source (`src_…`).
     pub id: String,
+    /// Name of the partner, which is a part of the URL that it posts to.
     pub partner: String,
+    /// Whether webhooks from the partner are accepted.
     pub is_active: bool,
+    /// How the partner signs, as it was configured: the name of a preset, e.g. `"stripe"`, or an object with its
+    /// settings.
     pub preset: Json,
+    /// URLs that receipts are dispatched to.
     pub targets: Vec<String>,
+    /// JSON Schema that request bodies must match; null if any body is accepted.
     #[schema(value_type = Json)]
     pub schema: Option<Json>,
+    /// Rate limit per key for incoming webhooks; null if there is none.
     pub rate_limit: Option<RateLimit>,
-    /// Null if the preset defines it.
+    /// JSON pointer to the event id in the body; null if the preset defines it.
     pub event_id_pointer: Option<String>,
-    /// Null for the default schedule.
+    /// Retry schedule of dispatches; null for the default schedule.
     pub retry: Option<Retry>,
+    /// Whether a verify token for Meta's subscription handshake is set.
     pub has_verify_token: bool,
+    /// When the source was created.
     pub created_at: Timestamp,
+    /// When the source was last changed.
     pub updated_at: Timestamp,
 }
 
@@ -51,6 +63,7 @@ impl From<&Source> for SourceView {
     }
 }
 
+/// A new source, with the secret that its receipts are signed with.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NewSource {
     #[serde(flatten)]
@@ -59,6 +72,7 @@ pub struct NewSource {
     pub dispatch_secret: String,
 }
 
+/// A source with its counters.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SourceCounts {
     #[serde(flatten)]
@@ -67,6 +81,7 @@ pub struct SourceCounts {
     pub counts: CountsView,
 }
 
+/// Counters of a source since it was created.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SourceTotals)]
 pub struct CountsView {
@@ -74,7 +89,8 @@ pub struct CountsView {
     pub received: u64,
     /// Number of duplicates, which were answered like the original.
     pub repeats: u64,
-    /// Number of webhooks that reused an event id with a different body. They are stored as dead letters with code `ID_CLASH`.
+    /// Number of webhooks that reused an event id with a different body. They are stored as dead letters with the code
+    /// `ID_CLASH`.
     pub clashes: u64,
 }
 
@@ -84,18 +100,26 @@ impl From<Counts> for CountsView {
     }
 }
 
+/// A key of a source, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SourceKey)]
 pub struct SourceKeyView {
+    /// Id of the key, unique among the keys of the source.
     pub key_id: String,
+    /// Signature scheme: `hmac` or `ed25519`.
     pub scheme: &'static str,
+    /// Encoding of the secret: `raw`, `base64` or `hex`. `base64` for a public key.
     pub encoding: String,
+    /// The partner's public key, in base64; null for `hmac`.
     #[serde(rename = "publicKey")]
     pub public_key: Option<String>,
+    /// The key is not valid before this time; null if there is no such limit.
     pub not_before: Option<Timestamp>,
+    /// The key is not valid from this time on; null if there is no such limit.
     pub not_after: Option<Timestamp>,
     /// Whether the key is valid now.
     pub is_valid: bool,
+    /// When the key was created or last replaced.
     pub created_at: Timestamp,
 }
 
@@ -114,16 +138,23 @@ impl SourceKeyView {
     }
 }
 
+/// A webhook that was rejected.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Rejection)]
 pub struct RejectionView {
+    /// When the webhook was rejected.
     pub at: Timestamp,
+    /// Name of the partner in the URL, as the sender wrote it, cut to 64 characters.
     pub partner: String,
+    /// HTTP status of the response.
     pub status: u16,
+    /// Why the webhook was rejected, e.g. `signature_mismatch`, `stale_timestamp` or `unknown_key`.
     pub reason: &'static str,
+    /// Further details of the reason, in English; null if there are none.
     pub detail: Option<String>,
-    /// The request headers, with secrets masked.
+    /// Request headers by name, with secrets masked.
     pub headers: BTreeMap<String, String>,
+    /// Size of the request body in bytes.
     pub size: usize,
 }
 

@@ -30,10 +30,14 @@ request! {
     }
 }
 
+/// Figures of one tenant.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TenantStats {
+    /// Id of the tenant.
     pub tenant_id: String,
+    /// Slug of the tenant.
     pub slug: String,
+    /// Display name of the tenant.
     pub name: String,
     /// Figures of the range, in all lanes.
     pub totals: DeliveryFigures,

@@ -10,20 +10,23 @@ use crate::render::Timestamp;
 /// What happened to deliveries in a period.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryFigures {
-    /// Deliveries created by publishing, receiving and sending e-mail.
+    /// Number of deliveries that were created by publishing, receiving and sending e-mail.
     pub accepted: u64,
+    /// Number of attempts.
     pub attempts: u64,
+    /// Number of attempts that failed.
     pub failed_attempts: u64,
+    /// Number of deliveries that succeeded.
     pub delivered: u64,
-    /// Of those delivered: at their first attempt.
+    /// Number of deliveries that succeeded at their first attempt.
     pub delivered_at_first_attempt: u64,
-    /// Deliveries that were given up.
+    /// Number of deliveries that failed permanently.
     pub dead_letters: u64,
     /// Share of attempts that succeeded, from 0 to 1; null without attempts.
     pub success_share: Option<f64>,
     /// Duration of attempts; null without attempts.
     pub response_time: Option<Percentiles>,
-    /// From acceptance to delivery, without manual retries and replays; null if nothing was delivered.
+    /// Time from acceptance to delivery, without manual retries and replays; null if nothing was delivered.
     pub delivery_time: Option<Percentiles>,
 }
 
@@ -31,24 +34,31 @@ pub struct DeliveryFigures {
 #[derive(Debug, Serialize, ToSchema)]
 #[expect(clippy::struct_field_names, reason = "the names in the API")]
 pub struct Percentiles {
+    /// Median, in milliseconds.
     pub p50_ms: f64,
+    /// 95th percentile, in milliseconds.
     pub p95_ms: f64,
+    /// 99th percentile, in milliseconds.
     pub p99_ms: f64,
 }
 
+/// Figures of one bin of a range.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StatsBin {
-    /// Start of the bin.
+    /// When the bin begins.
     pub at: Timestamp,
     #[serde(flatten)]
     pub figures: DeliveryFigures,
 }
 
+/// Figures of deliveries over a range of time, up to now.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Stats {
+    /// Length of the range, e.g. `24h`.
     pub range: String,
-    /// Length of a bin.
+    /// Length of each bin, e.g. `15m`.
     pub step: String,
+    /// Start of the first bin.
     pub since: Timestamp,
     /// End of the last bin, which is not over yet.
     pub until: Timestamp,

@@ -38,11 +38,14 @@ request! {
     }
 }
 
+/// Figures of one webhook over the last 24 hours.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookStats {
+    /// Id of the webhook (`wh_…`).
     pub webhook_id: String,
+    /// Id of the tenant that the webhook belongs to.
     pub tenant_id: String,
-    /// Null if the webhook was deleted.
+    /// Display name of the webhook, which may be empty; null if the webhook was deleted.
     pub name: Option<String>,
     /// Figures of the last 24 hours.
     pub totals: DeliveryFigures,

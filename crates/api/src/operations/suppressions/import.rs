@@ -23,6 +23,7 @@ request! {
     }
 }
 
+/// Result of an import of addresses.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedAddresses {
     /// Number of addresses that were not suppressed before.

@@ -6,18 +6,20 @@ use utoipa::ToSchema;
 
 use crate::render::{Timestamp, words};
 
+/// An address that a tenant's e-mails are not sent to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Suppression {
-    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    /// Slug of the tenant. Present only if the operator lists the addresses of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// E-mail address, in lower case.
     pub address: String,
-    /// `bounce`, `complaint` or `manual`.
+    /// Why the address is suppressed.
     #[schema(value_type = words::SuppressionReason)]
     pub reason: &'static str,
-    /// Diagnostic text of the bounce or complaint.
+    /// Diagnostic text of the bounce or complaint; null if there is none.
     pub detail: Option<String>,
+    /// Since when the address has been suppressed.
     pub since: Timestamp,
 }
 

@@ -15,10 +15,14 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// A tenant that was deleted.
 #[derive(Debug, Serialize, ToSchema)]
 struct DeletedTenant {
+    /// Id of the tenant (`ten_…`).
     id: String,
+    /// Slug of the tenant, which can be used again.
     slug: String,
+    /// When the tenant was deleted.
     deleted_at: Timestamp,
 }
 

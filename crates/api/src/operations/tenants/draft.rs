@@ -12,10 +12,11 @@ use crate::{
 };
 
 request! {
+    /// The settings of a tenant.
     pub struct TenantBody {
         /// Display name. Default: the slug.
         optional name: String as text(1, 128),
-        /// Plan of the tenant. Default: `unlimited`.
+        /// Name of the plan, which limits webhooks and events per month. Default: `unlimited`.
         optional plan: String as text(1, 64),
         /// Profile of webhooks that do not name one. Default: `standard`.
         optional default_profile: String as text(1, 64),
@@ -29,18 +30,22 @@ request! {
 }
 
 request! {
+    /// How long the data of a tenant is stored.
     pub struct RetentionBody {
-        /// Events with their deliveries, after those have ended: from 1h to 3660d. Default: `retention` of the operator.
+        /// How long events are stored with their deliveries, after those have ended: from `1h` to `3660d`. Default:
+        /// `retention` of the operator.
         clearable events: Duration as span(),
-        /// E-mails, after they were sent or have failed: from 1h to 3660d. Default: `retention` of the operator.
+        /// How long e-mails are stored, after they were sent or have failed: from `1h` to `3660d`. Default: `retention`
+        /// of the operator.
         clearable emails: Duration as span(),
-        /// Dead letters, before they are archived: from 1h to 3660d. Default: `dead_letter_ttl` of the operator. Applies to
-        /// dead letters from then on.
+        /// How long dead letters are stored, before they are archived: from `1h` to `3660d`. Applies to dead letters
+        /// from then on. Default: `dead_letter_ttl` of the operator.
         clearable dead_letters: Duration as span(),
     }
 }
 
 request! {
+    /// A new tenant.
     pub struct NewTenantBody {
         /// Short name of the tenant: lower-case letters, digits, `-` and `_`. Cannot be changed.
         required slug: String as text(1, 63),

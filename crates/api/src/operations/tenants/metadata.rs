@@ -27,8 +27,10 @@ request! {
     }
 }
 
+/// Metadata of a tenant, for the operator's own use.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TenantMetadata {
+    /// Custom JSON object; empty if none was set.
     pub metadata: Json,
 }
 

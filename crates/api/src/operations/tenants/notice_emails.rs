@@ -28,8 +28,10 @@ request! {
     }
 }
 
+/// The addresses that notices about a tenant are sent to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NoticeEmails {
+    /// E-mail addresses; empty if no notices are sent by e-mail.
     pub addresses: Vec<String>,
 }
 

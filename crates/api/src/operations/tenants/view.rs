@@ -6,30 +6,38 @@ use utoipa::ToSchema;
 
 use crate::{operations::webhooks::view::RateLimit, render::Timestamp};
 
+/// A tenant, which owns webhooks, events and e-mails.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Tenant)]
 pub struct TenantView {
+    /// Id of the tenant (`ten_…`).
     pub id: String,
+    /// Short name of the tenant, which is unique and never changes. Used in paths and in `X-Tenant`.
     pub slug: String,
+    /// Display name.
     pub name: String,
+    /// Name of the plan, which limits webhooks and events per month.
     pub plan: String,
+    /// Profile of webhooks that do not name one.
     pub default_profile: String,
+    /// Whether only registered event types can be published.
     pub strict_event_types: bool,
-    /// Null for the operator's default.
+    /// Maximum rate of publishing; null for the operator's default.
     pub publish_rate: Option<RateLimit>,
     pub retention: RetentionView,
+    /// When the tenant was created.
     pub created_at: Timestamp,
 }
 
-/// How long what a tenant has sent is stored. Null for the operator's default.
+/// How long the data of a tenant is stored, as durations such as `30d`. Null for the operator's default.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Retention)]
 pub struct RetentionView {
-    /// Events with their deliveries, after those have ended.
+    /// How long events are stored with their deliveries, after those have ended.
     pub events: Option<String>,
-    /// E-mails, after they were sent or have failed.
+    /// How long e-mails are stored, after they were sent or have failed.
     pub emails: Option<String>,
-    /// Dead letters, before they are archived.
+    /// How long dead letters are stored, before they are archived.
     pub dead_letters: Option<String>,
 }
 

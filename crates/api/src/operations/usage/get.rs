@@ -12,28 +12,32 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// The plan of a tenant, and what it has used of it.
 #[derive(Serialize, ToSchema)]
 pub struct PlanUsage {
-    /// The name of the plan.
+    /// Name of the plan, e.g. `unlimited`.
     pub plan: String,
     pub events: EventUsage,
     pub endpoints: EndpointUsage,
 }
 
+/// Events of the current month, and the limit of the plan.
 #[derive(Serialize, ToSchema)]
 pub struct EventUsage {
-    /// Events accepted this month; null if the plan has no limit, because they are then not counted.
+    /// Number of events accepted this month; null if the plan has no limit, because they are then not counted.
     pub used: Option<u64>,
     /// Maximum number of events per calendar month (UTC); null if the plan has no limit.
     pub limit: Option<u64>,
-    /// When the next month starts.
+    /// When the next month starts (UTC).
     pub resets_at: Timestamp,
 }
 
+/// Webhooks of the tenant, and the limit of the plan.
 #[derive(Serialize, ToSchema)]
 pub struct EndpointUsage {
+    /// Number of webhooks that the tenant has.
     pub used: u64,
-    /// Maximum number of endpoints; null if the plan has no limit.
+    /// Maximum number of webhooks; null if the plan has no limit.
     pub limit: Option<u32>,
 }
 

@@ -15,7 +15,8 @@ use crate::{
 
 request! {
     struct UserBody {
-        /// What the user may do: `read_only`, `support` or `operator`.
+        /// What the user may do: `read_only` reads everything but secrets; `support` also retries, replays, tests,
+        /// pauses and resumes; `operator` does everything.
         optional role: Role as choice(Role::NAMES),
         /// A new password: at least 12 characters. Never returned.
         optional password: String as secret(256),

@@ -20,7 +20,7 @@ request! {
         /// What the user may do: `read_only` reads everything but secrets; `support` also retries, replays, tests,
         /// pauses and resumes; `operator` does everything.
         required role: Role as choice(Role::NAMES),
-        /// At least 12 characters. Never returned.
+        /// Password, at least 12 characters. Never returned.
         required password: String as secret(256),
     }
 }

@@ -15,8 +15,9 @@ use crate::{
 
 request! {
     struct OwnPasswordBody {
+        /// Your current password.
         required current_password: String as secret(256),
-        /// At least 12 characters.
+        /// Your new password, at least 12 characters.
         required password: String as secret(256),
     }
 }

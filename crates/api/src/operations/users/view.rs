@@ -6,14 +6,18 @@ use utoipa::ToSchema;
 
 use crate::render::{Timestamp, words};
 
+/// A person who logs in to the dashboard.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = User)]
 pub struct UserView {
+    /// Name that the user logs in with. Unique; never changes.
     pub name: String,
-    /// `operator`, `support` or `read_only`.
+    /// What the user may do.
     #[schema(value_type = words::UserRole)]
     pub role: &'static str,
+    /// When the user was created.
     pub created_at: Timestamp,
+    /// When the password was last set.
     pub password_changed_at: Timestamp,
 }
 

@@ -31,8 +31,9 @@ request! {
 }
 
 request! {
+    /// The settings of a webhook.
     pub struct WebhookSettings {
-        /// Display name.
+        /// Display name, to tell webhooks apart.
         optional name: String as text(0, 128),
         /// Your own id for the webhook, unique among the tenant's: a second webhook with it is refused.
         clearable external_id: String as text(1, 256),
@@ -52,7 +53,7 @@ request! {
         clearable timeout: String as text(1, 40),
         /// Rate limit of deliveries. Deliveries beyond it wait; they do not fail.
         clearable rate_limit: RateLimitBody as object::<RateLimitBody>(),
-        /// Maximum number of concurrent deliveries.
+        /// Maximum number of concurrent deliveries over all nodes. Default: 64 on each node.
         clearable max_in_flight: u32 as count(1, 512),
         /// `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous one is
         /// delivered or has failed permanently.
@@ -63,13 +64,13 @@ request! {
 }
 
 request! {
-    /// A retry schedule.
+    /// A retry schedule: either `schedule`, or `base`, `max` and `attempts`.
     pub struct RetryBody {
-        /// Delays between attempts; one fewer than the number of attempts.
+        /// Delays between attempts, e.g. `["1s", "5m"]`; one fewer than the number of attempts.
         optional schedule: Vec<String> as texts(30, 40),
-        /// First delay; each following delay is twice as long.
+        /// First delay, e.g. `1s`; each following delay is twice as long.
         optional base: String as text(1, 40),
-        /// Maximum delay.
+        /// Maximum delay between attempts, e.g. `60s`.
         optional max: String as text(1, 40),
         /// Maximum number of attempts.
         optional attempts: u32 as count(1, 31),
@@ -77,7 +78,7 @@ request! {
 }
 
 request! {
-    /// A rate limit.
+    /// A rate limit: a maximum number per window of time.
     pub struct RateLimitBody {
         /// Maximum number per window.
         required count: u32 as count(1, 1_000_000),

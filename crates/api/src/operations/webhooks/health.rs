@@ -21,13 +21,13 @@ pub struct Health {
     /// (one delivery is sent to test whether it works again).
     #[schema(value_type = words::CircuitBreakerState)]
     pub circuit_breaker: &'static str,
-    /// When the circuit breaker lets the next delivery through.
+    /// Until when attempts are suspended; then one delivery is sent as a test. Null unless the circuit breaker is open.
     pub circuit_open_until: Option<Timestamp>,
     /// Number of attempts in flight.
     pub in_flight: u32,
-    /// Number of deliveries queued in memory.
+    /// Number of deliveries queued in memory of the node that answers.
     pub waiting: usize,
-    /// Whether more deliveries wait in the store.
+    /// Whether further deliveries wait in the store.
     pub has_backlog: bool,
 }
 

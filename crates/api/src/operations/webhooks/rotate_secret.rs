@@ -17,8 +17,10 @@ use crate::{
     route::{Call, Gives, Needs, Route, Takes},
 };
 
+/// The new signing secret of a webhook.
 #[derive(Serialize, ToSchema)]
 pub struct RotatedSecret {
+    /// The new secret.
     pub secret: String,
     /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
@@ -47,6 +49,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Rotate a webhook's secret",
+    about: "During the overlap, deliveries are signed with the old secret as well, so that receivers can change over without rejecting any.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };

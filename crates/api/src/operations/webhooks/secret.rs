@@ -12,14 +12,16 @@ use crate::{
     route::{Call, Gives, Needs, Route},
 };
 
+/// The signing secret of a webhook.
 #[derive(Serialize, ToSchema)]
 pub struct WebhookSecret {
+    /// The current secret.
     pub secret: String,
     /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
     /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
-    /// Until when deliveries are also signed with each rotated secret.
+    /// Until when deliveries are also signed with each of the previous secrets, newest first; empty if there are none.
     pub old_secrets_until: Vec<Timestamp>,
 }
 

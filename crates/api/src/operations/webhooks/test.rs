@@ -19,21 +19,29 @@ use crate::{
     route::{Call, Gives, Needs, PEER_TIMEOUT, Route, Takes},
 };
 
+/// Result of a test delivery.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TestOutcome {
     /// Whether the webhook responded with 2xx.
     pub success: bool,
+    /// Id of the test delivery (`dlv_…`).
     pub delivery_id: String,
+    /// Id of the sample event (`evt_…`).
     pub event_id: String,
+    /// Type of the sample event.
     pub event_type: String,
-    /// `pending`, `retrying`, `delivered` or `failed`.
+    /// Status of the delivery after the first attempt.
     #[schema(value_type = words::DeliveryStatus)]
     pub status: &'static str,
+    /// HTTP status of the response; null if there was no response.
     pub response_status: Option<u16>,
+    /// Duration of the attempt in milliseconds; null if none was made in time.
     pub latency_ms: Option<f64>,
+    /// The first 16 KiB of the response body, as text; null if there was no response.
     pub response_body: Option<String>,
+    /// Why the test failed; null if it succeeded.
     pub error: Option<String>,
-    /// The attempt in detail; null if there was none in time.
+    /// The attempt in detail; null if none was made in time.
     pub attempt: Option<AttemptEntry>,
 }
 
@@ -48,7 +56,7 @@ request! {
 
 request! {
     struct TestByIdBody {
-        /// Webhook to test.
+        /// Id of the webhook to test.
         required webhook_id: String as id(ResourceKind::Webhook),
         flatten test: TestBody,
     }

@@ -15,65 +15,86 @@ use crate::{
     state::Api,
 };
 
+/// An endpoint of a tenant: a URL that events are delivered to, with its settings and its health.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Webhook {
+    /// Id of the webhook (`wh_…`).
     pub id: String,
+    /// Id of the tenant that the webhook belongs to.
     pub tenant_id: String,
-    /// Slug of the tenant. Only where the operator reads those of all tenants.
+    /// Slug of the tenant. Present only if the operator lists the webhooks of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// Display name; empty if none was given.
     pub name: String,
     /// Your own id for the webhook; null if it has none.
     pub external_id: Option<String>,
+    /// URL that events are delivered to.
     pub url: String,
+    /// Event types that the webhook is subscribed to: names, `invoice.*` for a prefix, or `*` for all.
     pub events: Vec<String>,
-    /// Names of the custom headers; the values are masked.
+    /// Custom headers of every delivery, by name. The values are masked.
     pub headers: BTreeMap<String, String>,
+    /// Whether events are delivered to the webhook. If false, it is disabled.
     pub is_active: bool,
     /// Whether the webhook itself is paused: its deliveries wait until it is resumed.
     pub is_paused: bool,
-    /// What holds its deliveries: the pause of the `webhook`, of its `tenant`, or of the `lane` for all tenants; null if
-    /// nothing is paused.
+    /// What holds the deliveries of the webhook: the pause of the `webhook`, of its `tenant`, or of the `lane` for all
+    /// tenants; null if nothing is paused.
     #[schema(value_type = Option<words::PausedBy>)]
     pub paused_by: Option<&'static str>,
     pub health: Health,
+    /// Profile, which defines the format, signature, timeout and retry schedule of deliveries.
     pub profile: String,
-    /// Null for the profile's default.
+    /// Retry schedule; null for the profile's default.
     pub retry: Option<Retry>,
-    /// Null for the profile's default.
+    /// Time limit of an attempt, e.g. `15s`; null for the profile's default.
     pub timeout: Option<String>,
+    /// Rate limit of deliveries; null if there is none.
     pub rate_limit: Option<RateLimit>,
+    /// Maximum number of concurrent deliveries over all nodes; null for the default of 64 on each node.
     pub max_in_flight: Option<u32>,
-    /// `best_effort` or `per_subject`.
+    /// In which order events are delivered.
     #[schema(value_type = words::Ordering)]
     pub ordering: &'static str,
+    /// Custom JSON object, stored with the webhook.
     pub metadata: Json,
     /// Since when all attempts have failed; null while deliveries succeed.
     pub failing_since: Option<Timestamp>,
-    /// Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing`; null if it did not.
+    /// Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing` (its deliveries failed for too
+    /// long); null if the gateway did not disable it.
     pub disabled_reason: Option<&'static str>,
-    /// Until when deliveries are also signed with a previous secret; null if none was rotated away recently.
+    /// Until when deliveries are also signed with a previous secret; null if there is no such secret.
     pub old_secret_until: Option<Timestamp>,
+    /// When the webhook was created.
     pub created_at: Timestamp,
+    /// When the webhook was last changed.
     pub updated_at: Timestamp,
 }
 
 /// Retry schedule: either `schedule`, or `base`, `max` and `attempts`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Retry {
+    /// Delays between attempts, e.g. `1s`; one fewer than the number of attempts. Absent if the schedule has a `base`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Vec<String>>,
+    /// First delay, e.g. `1s`; each following delay is twice as long. Absent if there is a `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// Maximum delay, e.g. `60s`. Absent if there is a `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<String>,
+    /// Maximum number of attempts. Absent if there is a `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
 }
 
+/// A rate limit: a maximum number per window of time.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RateLimit {
+    /// Maximum number per window.
     pub count: u32,
+    /// Length of the window, e.g. `1s`.
     pub per: String,
 }
 
@@ -88,6 +109,7 @@ impl RateLimit {
 pub struct NewWebhook {
     #[serde(flatten)]
     pub webhook: Webhook,
+    /// The secret that deliveries are signed with.
     pub secret: String,
     /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,

@@ -1,11 +1,12 @@
 //! The destinations of alerts. None of them needs the store to send, because a full or unavailable store is
 //! one of the things they report.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_alerts::{Channel, EVENT_TYPE, Message};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
+use gancho_alerts::{Channel, EVENT_TYPE, Message, MessageId};
 use gancho_domain::{Clock, IdMaker, TenantId, mask};
 use gancho_egress::{Client, Outcome};
 use gancho_engine::Preemption;
@@ -21,6 +22,51 @@ use serde_json::Value;
 use url::Url;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum recipients of a channel that get a message at once.
+const MAX_AT_ONCE: usize = 8;
+/// Maximum recipients that are remembered, so that they do not get a message again when another one failed.
+const MAX_ACCEPTED: usize = 1_000;
+
+/// The recipients that have accepted a message which another recipient of the channel has not.
+#[derive(Default)]
+pub struct AcceptedParts(Mutex<VecDeque<(MessageId, String)>>);
+
+impl AcceptedParts {
+    /// Sends a message to all recipients that do not have it, side by side. Returns the first error.
+    async fn send_to_all(
+        &self,
+        id: MessageId,
+        recipients: Vec<(String, BoxFuture<'_, Result<(), String>>)>,
+    ) -> Result<(), String> {
+        let mut sending = Vec::new();
+        for (name, send) in recipients {
+            if !self.has(id, &name) {
+                sending.push(async move { (name, send.await) }.boxed());
+            }
+        }
+        let mut sending = stream::iter(sending).buffer_unordered(MAX_AT_ONCE);
+        let mut result = Ok(());
+        while let Some((name, sent)) = sending.next().await {
+            match sent {
+                Ok(()) => self.add(id, name),
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+
+    fn has(&self, id: MessageId, name: &str) -> bool {
+        self.0.lock().iter().any(|(accepted, by)| *accepted == id && by == name)
+    }
+
+    fn add(&self, id: MessageId, name: String) {
+        let mut accepted = self.0.lock();
+        accepted.push_back((id, name));
+        if accepted.len() > MAX_ACCEPTED {
+            accepted.pop_front();
+        }
+    }
+}
 
 /// The operator's endpoints that subscribe to the notice `webhook.alert`: `notify_url` is one of them.
 pub struct UrlChannel {
@@ -30,6 +76,7 @@ pub struct UrlChannel {
     pub clock: Arc<dyn Clock>,
     /// The operator's endpoints as they were last read.
     pub targets: Mutex<Option<Arc<Targets>>>,
+    pub accepted: AcceptedParts,
 }
 
 #[async_trait]
@@ -53,10 +100,9 @@ impl Channel for UrlChannel {
         };
         let data = message.json().to_string();
         let id = message.id.to_string();
-        for target in &targets.all {
-            if !target.endpoint.wants(EVENT_TYPE) {
-                continue;
-            }
+        let wanting = targets.all.iter().filter(|target| target.endpoint.wants(EVENT_TYPE));
+        let mut recipients = Vec::new();
+        for target in wanting {
             let content = Content {
                 event_id: &id,
                 event_type: EVENT_TYPE,
@@ -72,10 +118,13 @@ impl Channel for UrlChannel {
                 at: self.clock.now(),
                 retry: 0,
             };
-            let headers = target.signed_headers(&sending, &body)?;
-            accepted(self.client.post(&target.url, headers, body, TIMEOUT).await)?;
+            let headers = target.signed_headers(&sending, &body);
+            let send = async move {
+                accepted(self.client.post(&target.url, headers?, body, TIMEOUT).await)
+            };
+            recipients.push((target.id.to_string(), send.boxed()));
         }
-        Ok(())
+        self.accepted.send_to_all(message.id, recipients).await
     }
 }
 
@@ -114,7 +163,7 @@ fn accepted(outcome: Outcome) -> Result<(), String> {
     }
 }
 
-/// Sends directly to the mail server, one e-mail for each address.
+/// Sends directly to the mail server, one e-mail for each address. Its clones share what was accepted.
 #[derive(Clone)]
 pub struct EmailChannel {
     pub transport: Arc<dyn Transport>,
@@ -123,6 +172,7 @@ pub struct EmailChannel {
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
     pub operator: Option<TenantId>,
+    pub accepted: Arc<AcceptedParts>,
 }
 
 #[async_trait]
@@ -132,10 +182,10 @@ impl Channel for EmailChannel {
     }
 
     async fn send(&self, message: &Message) -> Result<(), String> {
-        for to in &self.to {
-            self.send_to(to, &message.title(), &message.text()).await?;
-        }
-        Ok(())
+        let (title, text) = (&*message.title(), &*message.text());
+        let send = |to| self.send_to(to, title, text).boxed();
+        let recipients = self.to.iter().map(|to| (to.address(), send(to))).collect();
+        self.accepted.send_to_all(message.id, recipients).await
     }
 }
 
@@ -167,5 +217,35 @@ impl EmailChannel {
         let sent = self.transport.send(&outgoing, &Preemption::default()).await;
         sent.map_err(|error| mask::text(&gancho_mail::classify::classify(&error).reason))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::pending,
+        sync::atomic::{AtomicU32, Ordering},
+    };
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_recipient_that_hangs_keeps_the_message_from_no_other() {
+        let (accepted, id) = (AcceptedParts::default(), MessageId::from_bits(1));
+        let sent = AtomicU32::new(0);
+        for _ in 0..3 {
+            let hangs = async {
+                let _ = tokio::time::timeout(TIMEOUT, pending::<()>()).await;
+                Err("timed out".to_owned())
+            };
+            let accepts = async {
+                sent.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            };
+            let recipients =
+                vec![("a".to_owned(), hangs.boxed()), ("b".to_owned(), accepts.boxed())];
+            assert_eq!(accepted.send_to_all(id, recipients).await, Err("timed out".to_owned()));
+        }
+        assert_eq!(sent.load(Ordering::Relaxed), 1, "it arrives, and once");
     }
 }

@@ -1,6 +1,12 @@
 //! Certificates are fetched from SNS only, and rarely.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use gancho_inbound::{Reason, sns::certificates::BY_SOURCE};
 use gancho_testkit::{
@@ -156,7 +162,67 @@ async fn a_certificate_that_hangs(stage: &Stage) {
     assert_eq!(amazon.certificates.accepted(), 2, "one asked for all of them");
 }
 
+/// Forgeries use up all fetches while Amazon's certificate is to be fetched again, and cannot be at first.
+async fn a_certificate_that_was_good_stays_in_use(stage: &Stage) {
+    let signer = Signer::new(Validity::Now).unwrap();
+    let whole = document("200 OK", signer.certificate());
+    let is_away = Arc::new(AtomicBool::new(false));
+    let away = is_away.clone();
+    let script = move |_| {
+        if away.load(Ordering::Relaxed) { document("503 Away", "") } else { whole.clone() }
+    };
+    let amazon =
+        Amazon::serving(stage, signer, Box::new(script), always(document("200 OK", ""))).await;
+    kept(amazon.send(&amazon.sign(amazon.notification(stage, ID, "text"))).await);
+    stage.clock.advance(Duration::from_hours(25));
+    let mut forged = amazon.notification(stage, "forged", "text");
+    forged["Signature"] = json!("AAAA");
+    let spend_all = async |round: u32| {
+        for number in 0..2 * BY_SOURCE.count {
+            let mut forged = forged.clone();
+            forged["Timestamp"] = amazon.notification(stage, "forged", "text")["Timestamp"].clone();
+            let url = amazon.pem().replace("-1.pem", &format!("-{round}-{number}.pem"));
+            forged["SigningCertURL"] = json!(url);
+            amazon.denied(&forged).await;
+        }
+    };
+    is_away.store(true, Ordering::Relaxed);
+    spend_all(1).await;
+    let before = amazon.certificates.accepted();
+    for id in ["id-2", "id-3"] {
+        kept(amazon.send(&amazon.sign(amazon.notification(stage, id, "text"))).await);
+    }
+    assert_eq!(amazon.certificates.accepted(), before + 1, "it was asked for once, all the same");
+    is_away.store(false, Ordering::Relaxed);
+    stage.clock.advance(Duration::from_secs(61));
+    spend_all(2).await;
+    let before = amazon.certificates.accepted();
+    for id in ["id-4", "id-5"] {
+        kept(amazon.send(&amazon.sign(amazon.notification(stage, id, "text"))).await);
+    }
+    assert_eq!(amazon.certificates.accepted(), before + 1, "it is fetched again, once");
+}
+
+/// One that Amazon has withdrawn is used no longer.
+async fn a_certificate_that_was_withdrawn_is_not_used(stage: &Stage) {
+    let signer = Signer::new(Validity::Now).unwrap();
+    let whole = document("200 OK", signer.certificate());
+    let script = move |number| match number {
+        0 => whole.clone(),
+        _ => document("404 Not Found", ""),
+    };
+    let amazon =
+        Amazon::serving(stage, signer, Box::new(script), always(document("200 OK", ""))).await;
+    kept(amazon.send(&amazon.sign(amazon.notification(stage, ID, "text"))).await);
+    stage.clock.advance(Duration::from_hours(25));
+    amazon
+        .refused(&amazon.sign(amazon.notification(stage, "id-2", "text")), Reason::Certificate)
+        .await;
+}
+
 on_sqlite!(
+    a_certificate_that_was_good_stays_in_use,
+    a_certificate_that_was_withdrawn_is_not_used,
     certificates_come_from_sns_alone,
     odd_certificates_are_refused,
     a_certificate_that_is_away,

@@ -6,23 +6,26 @@ use utoipa::ToSchema;
 
 use super::pasted_headers::PastedHeaders;
 
+/// Comparison of the signature that a receiver got with what was sent.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SignatureReport {
     /// Whether the signature is valid for what was received.
     pub is_valid: bool,
     /// The parts that differ from what was sent: `id`, `timestamp`, `body`, `secret`.
     pub differs: Vec<&'static str>,
+    /// The comparison part by part: `id`, `timestamp`, `body` and `secret`.
     pub parts: Vec<SignaturePart>,
 }
 
+/// Comparison of one part of a signed request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SignaturePart {
-    /// `id`, `timestamp`, `body` or `secret`.
+    /// Part that is compared: `id`, `timestamp`, `body` or `secret`.
     pub part: &'static str,
-    /// `same`, `different`, `assumed` (it was not given, and is taken as it was sent), `unsigned` (it is no part of the
-    /// signature) or `unknown`.
+    /// Result of the comparison: `same`, `different`, `assumed` (not given, and taken as it was sent), `unsigned` (the
+    /// signature does not cover it) or `unknown`.
     pub state: &'static str,
-    /// What to look at, in words.
+    /// What differs and what to check, in English; empty if nothing differs.
     pub hint: String,
 }
 

@@ -12,15 +12,15 @@ use crate::{
     render::{Timestamp, words},
 };
 
-/// What happened to a delivery, and the delivery after it.
+/// A change of a delivery, with the delivery as it is after the change.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryEvent {
-    /// `accepted`; `attempt_failed`: another attempt follows; `delivered`; `failed`: permanently.
+    /// What happened to the delivery.
     #[schema(value_type = words::DeliveryChangeKind)]
     pub change: &'static str,
-    /// When it happened.
+    /// When the change happened.
     pub at: Timestamp,
-    /// How long the attempt took; null if none was made.
+    /// Duration of the attempt in milliseconds; null if no attempt was made.
     pub latency_ms: Option<f64>,
     #[serde(flatten)]
     pub delivery: Delivery,
