@@ -1,5 +1,5 @@
-//! What a store does by itself as long as it is open: it looks at the directory, opens cells that were closed, carries out
-//! moves, and asks cells that hang whether they answer again.
+//! What a store does by itself as long as it is open: it looks at the directory, opens cells that were closed, carries
+//! out moves, and asks cells that hang whether they answer again.
 
 use std::{
     sync::{Arc, Weak},

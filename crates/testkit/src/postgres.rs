@@ -9,10 +9,7 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::OnceLock,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -26,7 +23,7 @@ pub struct Postgres {
     binaries: PathBuf,
     port: u16,
     settings: String,
-    is_frozen: AtomicBool,
+    was_frozen: OnceLock<()>,
     /// Its standard input is the pipe.
     leash: Child,
 }
@@ -100,14 +97,7 @@ impl Postgres {
             options.push_str(" -c ");
             options.push_str(setting);
         }
-        Ok(Self {
-            folder,
-            binaries,
-            port,
-            settings: options,
-            is_frozen: AtomicBool::new(false),
-            leash,
-        })
+        Ok(Self { folder, binaries, port, settings: options, was_frozen: OnceLock::new(), leash })
     }
 
     pub fn url(&self, database: &str) -> String {
@@ -125,12 +115,11 @@ impl Postgres {
 
     /// Makes it accept connections without answering, as if its disk hung.
     pub fn freeze(&self) -> Result<()> {
-        self.is_frozen.store(true, Ordering::Relaxed);
+        let _ = self.was_frozen.set(());
         self.signal("-STOP")
     }
 
     pub fn unfreeze(&self) -> Result<()> {
-        self.is_frozen.store(false, Ordering::Relaxed);
         self.signal("-CONT")
     }
 
@@ -186,7 +175,7 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         // A test that failed may have left it frozen, and so it would not stop.
-        if self.is_frozen.load(Ordering::Relaxed) {
+        if self.was_frozen.get().is_some() {
             let _ = self.unfreeze();
         }
         // The shell does the rest.

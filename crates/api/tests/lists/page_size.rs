@@ -12,7 +12,9 @@ async fn limits_and_orders_that_are_not_taken() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     let mut lists = 0;
-    for route in ROUTES.iter().filter(|route| route.query.iter().any(|f| f.name == "limit")) {
+    // On SQLite there are no cells.
+    let routes = ROUTES.iter().filter(|route| !route.path.starts_with("/cells"));
+    for route in routes.filter(|route| route.query.iter().any(|field| field.name == "limit")) {
         lists += 1;
         let client = match route.needs {
             Needs::Operator => stage.operator(),

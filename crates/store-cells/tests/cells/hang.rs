@@ -66,6 +66,7 @@ async fn within<T>(max: Duration, what: &str, call: impl Future<Output = T>) -> 
     answer
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for what was returned a moment ago")]
 fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
     let Err(StoreError::Unavailable(_)) = result else { panic!("not refused: {result:?}") };
 }

@@ -1,9 +1,13 @@
 //! The list of the cases is complete.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// Returns the cases in the files, by file.
-fn written() -> BTreeMap<String, Vec<String>> {
+fn written() -> BTreeMap<String, BTreeSet<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
@@ -15,14 +19,14 @@ fn written() -> BTreeMap<String, Vec<String>> {
                 let rest = line.strip_prefix("pub async fn ")?;
                 Some(rest.split_once("<F: Fixture>()")?.0.to_owned())
             });
-            (name, cases.collect::<Vec<_>>())
+            (name, cases.collect::<BTreeSet<_>>())
         })
         .filter(|(_, cases)| !cases.is_empty())
         .collect()
 }
 
 /// Returns the cases that the suite runs, by file, as the macro above lists them.
-fn listed() -> BTreeMap<String, Vec<String>> {
+fn listed() -> BTreeMap<String, BTreeSet<String>> {
     let source = include_str!("../conformance.rs");
     let (_, list) = source.split_once("conformance_tests! { $fixture;").unwrap();
     let mut words = list.split_whitespace();

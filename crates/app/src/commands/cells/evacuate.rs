@@ -31,7 +31,7 @@ struct Evacuation<'a> {
     remote: &'a Remote,
     name: &'a str,
     to: Option<&'a str>,
-    /// Tenants whose move was begun here and is not over.
+    /// Tenants whose move was begun here and is not over: they may have left, and be in removal.
     begun: BTreeSet<String>,
     moved: u64,
     /// Tenants that stay, and why.
@@ -76,12 +76,13 @@ impl Evacuation<'_> {
         loop {
             let cells = all_rows(self.remote, "/v1/cells").await?.rows;
             let living = self.living().await?;
-            self.note(&living);
+            self.note(&living).await?;
             progress.of(self.moved, self.moved + tenants_of(&cells, self.name));
             let is_left = |(slug, state): &(&String, &String)| {
                 !self.refused.contains_key(*slug) || *state != "active"
             };
-            if !living.iter().any(|one| is_left(&one)) || self.refused.len() >= MAX_REFUSED {
+            let is_over = self.begun.is_empty() && !living.iter().any(|one| is_left(&one));
+            if is_over || self.refused.len() >= MAX_REFUSED {
                 return Ok(());
             }
             let moving = living.values().filter(|state| *state == "moving").count();
@@ -89,7 +90,8 @@ impl Evacuation<'_> {
                 living.iter().filter(|(_, state)| *state == "active").map(|(slug, _)| slug);
             let waiting: Vec<&String> =
                 waiting.filter(|slug| !self.refused.contains_key(*slug)).collect();
-            for slug in waiting.into_iter().take(AT_A_TIME.saturating_sub(moving)) {
+            let under_way = moving.max(self.begun.len());
+            for slug in waiting.into_iter().take(AT_A_TIME.saturating_sub(under_way)) {
                 self.begin(slug, &cells).await?;
             }
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -103,17 +105,27 @@ impl Evacuation<'_> {
         Ok(rows.map(|row| (text(&row["slug"]), text(&row["state"]))).collect())
     }
 
-    /// Those that have left were moved. Those that are active again were taken back.
-    fn note(&mut self, living: &BTreeMap<String, String>) {
+    /// A move is over when nothing of the tenant is left in the cell.
+    async fn note(&mut self, living: &BTreeMap<String, String>) -> anyhow::Result<()> {
         for slug in std::mem::take(&mut self.begun) {
-            match living.get(&slug).map(String::as_str) {
-                None => self.moved += 1,
-                Some("active") => {
+            let state = match living.get(&slug) {
+                Some(state) => state.clone(),
+                None => match self.remote.get(&format!("/v1/tenants/{}/move", part(&slug))).await {
+                    Ok(of) => text(&of["state"]),
+                    // It was deleted when it had left.
+                    Err(error) if error.code() == "not_found" => "done".to_owned(),
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            match state.as_str() {
+                "done" => self.moved += 1,
+                "active" | "taken_back" => {
                     self.refused.insert(slug, "its move was taken back".to_owned());
                 }
-                Some(_) => _ = self.begun.insert(slug),
+                _ => _ = self.begun.insert(slug),
             }
         }
+        Ok(())
     }
 
     async fn begin(&mut self, slug: &str, cells: &[Value]) -> anyhow::Result<()> {
