@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 use crate::client_address::TrustedProxies;
 
 /// Size of the sample. If a hundredth of the connections are idle, the sample nearly always contains one of
-/// them.
+/// them. One random number for all: where a crowd connects, a sample is taken for each connection.
 const SAMPLE: usize = 256;
 /// Bytes of a head that every connection may hold uncounted.
 const UNCOUNTED_HEAD: usize = 4 * 1024;
@@ -317,15 +317,16 @@ impl ConnectionTable {
     }
 }
 
-/// Returns positions below `count`: all of them if they are few, otherwise a random sample.
+/// Returns positions below `count`: all of them if they are few, otherwise a sample at equal distances, from a random
+/// position on.
 #[expect(
     clippy::disallowed_methods,
     reason = "a caller must not be able to foresee which are sampled"
 )]
 fn sample(count: usize) -> impl Iterator<Item = usize> {
-    let is_few = count <= SAMPLE;
-    (0..count.min(SAMPLE))
-        .map(move |place| if is_few { place } else { rand::random_range(0..count) })
+    let size = count.min(SAMPLE);
+    let first = if count > SAMPLE { rand::random_range(0..count) } else { 0 };
+    (0..size).map(move |number| (first + number * count / size) % count)
 }
 
 impl OpenConnections {

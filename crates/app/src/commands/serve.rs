@@ -1,6 +1,7 @@
 //! `gancho serve`: runs the gateway until it is asked to stop.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
@@ -9,7 +10,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use gancho_api::Simulator;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::failure::exit_code;
 use crate::{
@@ -22,6 +23,10 @@ use crate::{
     service_manager::ServiceManager,
     settings::{self, Flags, LoadedSettings, Role, Settings, address_policy},
 };
+
+/// Connections that may wait until they are accepted; the kernel's maximum (`net.core.somaxconn`) comes before it. A
+/// client that finds no place tries again after a second, so a crowd must not fill it.
+const MAX_WAITING: u32 = 16_384;
 
 /// Run the gateway.
 ///
@@ -54,7 +59,7 @@ impl Serve {
         let mut setup = Setup::of(&loaded)?;
         let written = shared_settings::written_but_token(&loaded);
         file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
-        let listeners = Listeners::bind(&loaded.settings).await?;
+        let listeners = Listeners::bind(&loaded.settings)?;
         // An unreadable token ends the start before anything is done.
         operator_token::find(&loaded.settings)?;
         let starting = service_manager.starting();
@@ -105,10 +110,10 @@ struct Listeners {
 }
 
 impl Listeners {
-    async fn bind(settings: &Settings) -> anyhow::Result<Self> {
-        let api = bind(settings.api_listen, "api_listen").await?;
+    fn bind(settings: &Settings) -> anyhow::Result<Self> {
+        let api = bind(settings.api_listen, "api_listen")?;
         let ingest = if has_role(settings, Role::Ingest) {
-            Some(bind(settings.ingest_listen, "ingest_listen").await?)
+            Some(bind(settings.ingest_listen, "ingest_listen")?)
         } else {
             None
         };
@@ -116,10 +121,19 @@ impl Listeners {
     }
 }
 
-async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| {
+fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
+    listen(address).with_context(|| {
         format!("cannot listen on {address} ({setting}); is another gateway running?")
     })
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restart may use the port at once.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(MAX_WAITING)
 }
 
 /// Opens the gateway to callers. `written` are the settings as they were given.

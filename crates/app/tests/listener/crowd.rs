@@ -126,7 +126,7 @@ fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
     for addresses in [1, 5_000] {
         let crowd = Crowd::start(ingest, 5_000, addresses);
         until("all have begun", || crowd.begun.load(Relaxed) >= 5_000);
-        let crowded = p99(&served, &format!("crowded-{addresses}"), 400);
+        let crowded = p99(&served, &format!("crowded-{addresses}"), 200);
         // This machine is busy with other things and with the senders, so the bound is loose: `gancho bench
         // isolation` measures.
         let max = (3 * quiet).max(Duration::from_secs(5));

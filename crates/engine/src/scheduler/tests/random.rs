@@ -84,7 +84,7 @@ impl Run {
 
     fn next(&mut self) {
         self.queue.catch_up(self.now);
-        let alone = self.queue.pools.iter().all(|pool| pool.turns.len() <= 1);
+        let alone = Pool::ALL.map(|pool| self.queue.pools[pool].turns.len() <= 1);
         match self.queue.next(self.now) {
             None => assert!(
                 self.queue.servable().is_none() || !self.queue.rate_allows(self.now),
@@ -94,8 +94,11 @@ impl Run {
                 let line = self.model.get_mut(&slot.key).unwrap();
                 assert_eq!(line.pop_front(), Some(item), "first come, first gone");
                 let owner = &self.queue.tenants[&slot.key.0];
-                let in_a_row = Pool::ALL.map(|pool| owner.of(pool).consecutive);
-                assert!(in_a_row.iter().all(|count| *count <= 3) || alone, "{in_a_row:?}");
+                // Only where it was served: what it took in another pool while it was alone there counts until
+                // its next turn there.
+                let flight = self.queue.flights.get_mut(slot.flight).expect("it is on the wire");
+                let in_a_row = owner.of(flight.pool).consecutive;
+                assert!(in_a_row <= 3 || alone[flight.pool.index()], "{in_a_row}");
                 self.out.push(slot);
             }
         }
