@@ -4,10 +4,10 @@
 
 mod alerts {
     mod failing;
-    mod fire;
+    pub mod fire;
     mod notices;
     mod outage;
-    mod recorder;
+    pub mod recorder;
     mod restart;
 }
 mod apply {
@@ -119,6 +119,7 @@ mod nodes {
     mod clocks;
     mod failover;
     mod fleet;
+    mod handover;
     mod limits;
     mod live_tail;
     mod load;

@@ -23,7 +23,7 @@ use crate::{
 
 /// Locks the deliveries of the plan, skipping those that another node is claiming, cuts them off where the
 /// bodies exceed the maximum, and leases the rest. The state of a row that changed in between is checked
-/// again, so that none is leased twice.
+/// again, so that none is leased twice. Only in the order of an index ([`Transaction::begin_in_index_order`]).
 ///
 /// The columns are those of [`rows::job`].
 pub(crate) static TAKE: Sql = Sql::new(|| {
@@ -136,7 +136,7 @@ impl PostgresStore {
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
         let max: Vec<i64> = plan.takes.iter().map(|take| take.max as i64).collect();
         let max_bytes = i64::try_from(claim.max_bytes).unwrap_or(i64::MAX);
-        let transaction = Transaction::begin(self.engine_session().await?).await?;
+        let transaction = Transaction::begin_in_index_order(self.engine_session().await?).await?;
         let taken = query(
             transaction.session()?,
             &TAKE,

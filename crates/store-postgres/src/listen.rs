@@ -10,11 +10,15 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Notify, time::sleep};
+use gancho_store::StoreError;
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
 use tokio_postgres::{AsyncMessage, Client, Error, Socket, tls::TlsStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::database_url::Server;
+use crate::{database_url::Server, tx_error::error_of};
 
 const CHANNEL: &str = "gancho_due";
 /// Rung by `gancho.publish` when its transaction commits.
@@ -23,6 +27,8 @@ pub(crate) const INTAKE_CHANNEL: &str = "gancho_intake";
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
 const MAX_REST: Duration = Duration::from_secs(2);
+/// A connection on which nothing is answered for this long is opened anew: a server or a pooler may hang and keep it open.
+const MAX_SILENCE: Duration = Duration::from_secs(10);
 
 /// The bells to ring after the commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,7 +95,7 @@ impl ListenConnection {
     async fn run(self) {
         let mut rest = FIRST_REST;
         loop {
-            match self.listen().await {
+            match answered(self.listen()).await {
                 Ok((client, _reader)) => {
                     rest = FIRST_REST;
                     // For rings that were missed without a connection.
@@ -120,26 +126,34 @@ impl ListenConnection {
         Ok((client, stop.drop_guard()))
     }
 
-    async fn tell_others(&self, client: &Client) -> Error {
+    async fn tell_others(&self, client: &Client) -> StoreError {
         let tell = format!("notify {CHANNEL}");
         loop {
             tokio::select! {
                 () = self.bells.others.notified() => {}
                 // Nothing to send: check whether the connection is alive.
                 () = sleep(MAX_REST) => {
-                    if let Err(error) = client.batch_execute("").await {
+                    if let Err(error) = answered(client.batch_execute("")).await {
                         return error;
                     }
                     continue;
                 }
             }
-            if let Err(error) = client.batch_execute(&tell).await {
+            if let Err(error) = answered(client.batch_execute(&tell)).await {
                 // The notification was not sent: the next connection sends it.
                 self.bells.others.notify_one();
                 return error;
             }
             sleep(SPACING).await;
         }
+    }
+}
+
+/// Waits for an answer of the server, but not for ever.
+async fn answered<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+    match timeout(MAX_SILENCE, call).await {
+        Ok(answer) => answer.map_err(|error| error_of(&error)),
+        Err(_) => Err(StoreError::TimedOut(format!("no answer for {MAX_SILENCE:?}"))),
     }
 }
 

@@ -121,6 +121,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "bounded_lists",
         sql: include_str!("../migrations/0032_bounded_lists.sql"),
     },
+    Migration {
+        number: 33,
+        name: "claim_order",
+        sql: include_str!("../migrations/0033_claim_order.sql"),
+    },
 ];
 
 /// The key of the advisory lock: any number that no other program uses on the same database.

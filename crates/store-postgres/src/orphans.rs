@@ -10,7 +10,7 @@ use crate::{
     give_up::{self, GiveUp},
     pauses::OF_ENDPOINT,
     rows::{self, uuid},
-    session::{execute, query},
+    session::{Transaction, execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
     tx_error::{TxError, store_error},
 };
@@ -37,10 +37,10 @@ from walk w order by w.place")
 });
 
 /// Deliveries that wait for others are not among the pending ones.
-static LEFT: Sql = Sql::new(|| {
+pub(crate) static LEFT: Sql = Sql::new(|| {
     format!("
 (select tenant_id, id from deliveries
- where state = {PENDING} and lane = $1 and tenant_id = $2 and target_id = $3 limit $4)
+ where state = {PENDING} and lane = $1 and tenant_id = $2 and target_id = $3 order by due_at, id limit $4)
 union all
 (select tenant_id, id from deliveries
  where tenant_id = $2 and target_id = $3 and order_key is not null and state in ({PENDING}, {LEASED}, {WAITING})
@@ -64,7 +64,9 @@ impl Orphans for PostgresStore {
             after.map_or((Uuid::nil(), Uuid::nil()), |(tenant, id)| (uuid(tenant), uuid(id)));
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i32)];
-        let found = query(&session, &SCAN, &values).await.map_err(store_error)?;
+        let transaction = Transaction::begin_in_index_order(session).await.map_err(store_error)?;
+        let found = query(transaction.session()?, &SCAN, &values).await.map_err(store_error)?;
+        transaction.commit().await.map_err(store_error)?;
         let mut scan = OrphanScan::default();
         for row in &found {
             let endpoint = (rows::id(row, 0)?, rows::id(row, 1)?);
@@ -119,7 +121,9 @@ impl PostgresStore {
         }
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i64)];
-        let found = query(&session, &LEFT, &values).await?;
+        let transaction = Transaction::begin_in_index_order(session).await?;
+        let found = query(transaction.session()?, &LEFT, &values).await?;
+        transaction.commit().await?;
         let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, TxError>>()?;
         if left.is_empty() {
             return Ok((Vec::new(), false));
@@ -131,7 +135,7 @@ impl PostgresStore {
             at: now,
             expires_at: now + self.dead_letter_ttl,
         }
-        .run(session, &left)
+        .run(self.session().await?, &left)
         .await
     }
 }

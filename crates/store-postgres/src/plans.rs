@@ -8,8 +8,12 @@ use gancho_store::{Claim, ClaimCursor, NodeId};
 use gancho_testkit::postgres::{Database, fresh_database};
 
 use crate::{
-    Options, PostgresStore, archiving, claim::TAKE, session::Session, settle::SETTLE, statistics,
-    walk,
+    Options, PostgresStore, archiving,
+    claim::TAKE,
+    orphans,
+    session::{IN_INDEX_ORDER, Session},
+    settle::SETTLE,
+    statistics, walk,
 };
 
 async fn opened() -> (Arc<PostgresStore>, Session, Database) {
@@ -37,18 +41,58 @@ async fn settling_goes_by_the_id() {
     }
 }
 
+/// Adds pending deliveries, each of a tenant and a target of its own. Which index looks best depends on how many
+/// there are: the sizes of the indexes differ.
+async fn add_pending(session: &Session, count: u32) {
+    let sql = format!(
+        "insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, lane, state)
+         select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), n, n, 0, {}, 2
+         from generate_series(1, {count}) n",
+        Lane::Webhook.number()
+    );
+    session.batch_execute(&sql).await.unwrap();
+}
+
+const PENDING: [u32; 5] = [0, 50, 150, 250, 2_000];
+
 #[tokio::test]
 async fn taking_goes_by_the_target_and_the_id() {
-    let (_store, session, _database) = opened().await;
-    let values = "'{}', '{}', '{}', 2::int2, 0, 0, 0";
-    let plan = plan(&session, &TAKE, values).await;
-    assert!(plan.contains("Index Scan using deliveries_pending on deliveries d"), "{plan}");
-    assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
-    // Either finds one row, and without statistics they cost the same.
-    let by = |index: &str| plan.contains(&format!("Index Scan using {index} on parcels p"));
-    assert!(by("parcels_pkey") || by("parcels_by_id"), "{plan}");
-    for wrong in ["Seq Scan", "Hash Join", "Merge Join", "hashed SubPlan"] {
-        assert!(!plan.contains(wrong), "{wrong}\n{plan}");
+    for count in PENDING {
+        let (_store, session, _database) = opened().await;
+        add_pending(&session, count).await;
+        session.begin(IN_INDEX_ORDER).await.unwrap();
+        let values = "'{}', '{}', '{}', 2::int2, 0, 0, 0";
+        let plan = plan(&session, &TAKE, values).await;
+        assert!(plan.contains("Index Scan using deliveries_pending on deliveries d"), "{plan}");
+        assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
+        // Either finds one row, and without statistics they cost the same.
+        let by = |index: &str| plan.contains(&format!("Index Scan using {index} on parcels p"));
+        assert!(by("parcels_pkey") || by("parcels_by_id"), "{plan}");
+        for wrong in ["Seq Scan", "Hash Join", "Merge Join", "hashed SubPlan", "_to_expire", "_due"]
+        {
+            assert!(!plan.contains(wrong), "{wrong}, {count} pending\n{plan}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn orphans_are_found_by_the_target() {
+    for count in PENDING {
+        let (_store, session, _database) = opened().await;
+        add_pending(&session, count).await;
+        session.begin(IN_INDEX_ORDER).await.unwrap();
+        let nobody = "'00000000-0000-0000-0000-000000000000'";
+        for (sql, values) in [
+            (&*orphans::SCAN, format!("2::int2, {nobody}, {nobody}, 10")),
+            (&*orphans::LEFT, format!("2::int2, {nobody}, {nobody}, 10")),
+        ] {
+            let plan = plan(&session, sql, &values).await;
+            assert!(plan.contains("deliveries_pending"), "{plan}");
+            for wrong in ["Seq Scan", "_to_expire", "_due"] {
+                assert!(!plan.contains(wrong), "{wrong}, {count} pending\n{plan}");
+            }
+            session.batch_execute("deallocate it").await.unwrap();
+        }
     }
 }
 
@@ -103,11 +147,8 @@ async fn statistics_are_found_by_their_keys() {
     }
 }
 
-#[tokio::test]
-async fn a_walk_reads_no_table_whole() {
-    let (_store, session, _database) = opened().await;
-    session.batch_execute("begin").await.unwrap();
-    let claim = Claim {
+fn claim(cursor: ClaimCursor) -> Claim {
+    Claim {
         node: NodeId(1),
         lane: Lane::Webhook,
         now: Time::from_secs(1),
@@ -118,12 +159,19 @@ async fn a_walk_reads_no_table_whole() {
         per_tenant: 10,
         proven: Arc::default(),
         skip: Arc::default(),
-        cursor: ClaimCursor {
-            tenant: Some(Id::from_bits(5)),
-            targets: [(Id::from_bits(5), Id::from_bits(6))].into(),
-            ..ClaimCursor::default()
-        },
-    };
+        cursor,
+    }
+}
+
+#[tokio::test]
+async fn a_walk_reads_no_table_whole() {
+    let (_store, session, _database) = opened().await;
+    session.batch_execute("begin").await.unwrap();
+    let claim = claim(ClaimCursor {
+        tenant: Some(Id::from_bits(5)),
+        targets: [(Id::from_bits(5), Id::from_bits(6))].into(),
+        ..ClaimCursor::default()
+    });
     let before = scans(&session).await;
     let (walked, far) = walk::walk(&session, &claim).await.unwrap();
     assert!(walked.takes.is_empty() && walked.caught_up && !far);
@@ -132,6 +180,29 @@ async fn a_walk_reads_no_table_whole() {
     let after = scans(&session).await;
     assert_eq!(after.0, before.0, "no sequential scan");
     assert!(after.1 >= before.1 + 3, "the index was asked");
+}
+
+/// The plans of a walk are made while anything may be pending.
+#[tokio::test]
+async fn a_walk_goes_from_target_to_target() {
+    for count in PENDING.into_iter().filter(|count| *count > 0) {
+        let (_store, session, _database) = opened().await;
+        add_pending(&session, count).await;
+        session.batch_execute("begin").await.unwrap();
+        let claim = claim(ClaimCursor::default());
+        let (walked, _) = walk::walk(&session, &claim).await.unwrap();
+        assert_eq!(walked.total(), claim.max.min(count as usize));
+        let sql = "select pg_stat_get_xact_numscans(to_regclass($1))";
+        for (index, is_used) in [
+            ("deliveries_pending", true),
+            ("deliveries_due", false),
+            ("deliveries_to_expire", false),
+        ] {
+            let row = session.query_one(sql, &[&index]).await.unwrap();
+            let scans: i64 = row.get(0);
+            assert_eq!(scans > 0, is_used, "{index}, {count} pending: {scans} scans");
+        }
+    }
 }
 
 /// Returns how often this session has read the table completely, and how often by an index.

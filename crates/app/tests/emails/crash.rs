@@ -43,7 +43,7 @@ impl MailServer {
     }
 
     /// Returns how often each was accepted, by its Message-ID, which begins with its outboxId.
-    fn letters(&self) -> BTreeMap<String, usize> {
+    pub fn letters(&self) -> BTreeMap<String, usize> {
         let mut letters = BTreeMap::new();
         for line in self.server.lines() {
             let told: Value = serde_json::from_str(&line).unwrap();

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    process::Command,
     sync::Arc,
     time::Duration,
 };
@@ -11,6 +12,7 @@ use gancho_store::{
     Accept, AcceptOutcome, Claiming, Deliveries, Nodes, Settle, SettleOutcome, Store, StoreError,
     Upkeep,
 };
+use gancho_store_postgres::PostgresStore;
 use gancho_testkit::{postgres::fresh_database, wait_for};
 
 use crate::world::{ParcelGenerator, accept, claim, delivered, now, open};
@@ -186,10 +188,8 @@ async fn strict_order_holds_between_nodes() {
     assert_eq!((depth.pending, depth.leased, depth.waiting), (0, 0, 0));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_bell_rings_at_the_other_node() {
-    let database = fresh_database().await.unwrap();
-    let (first, second) = (open(&database).await, open(&database).await);
+/// Checks that what one accepts wakes the other.
+async fn wakes(first: &PostgresStore, second: &PostgresStore) {
     let make = ParcelGenerator::new();
     let node = first.join("first", now()).await.unwrap();
     let bell = second.bell();
@@ -198,7 +198,7 @@ async fn the_bell_rings_at_the_other_node() {
             // A ring from the time of the connection does not count.
             bell.notified().await;
             let joined = second.join("second", now()).await.unwrap();
-            if !claim(&second, joined).await.jobs.is_empty() {
+            if !claim(second, joined).await.jobs.is_empty() {
                 return;
             }
         }
@@ -207,7 +207,7 @@ async fn the_bell_rings_at_the_other_node() {
         // The connection may not be established yet, and a ring may be missed: so it is rung until it is
         // received.
         loop {
-            accept(&first, make.event(make.tenant(), make.target()), node).await;
+            accept(first, make.event(make.tenant(), make.target()), node).await;
             // Sleeps between two rings.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -216,6 +216,38 @@ async fn the_bell_rings_at_the_other_node() {
         tokio::select! { () = rung => true, () = told => false }
     };
     assert!(tokio::time::timeout(Duration::from_secs(20), heard).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bell_rings_at_the_other_node() {
+    let database = fresh_database().await.unwrap();
+    wakes(&*open(&database).await, &*open(&database).await).await;
+}
+
+/// The connections that wait for notifications are open, but nothing answers there any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bell_rings_again_after_its_connections_went_silent() {
+    let database = fresh_database().await.unwrap();
+    let (first, second) = (open(&database).await, open(&database).await);
+    let client = database.client().await.unwrap();
+    let listeners = async |others: &[i32]| {
+        let sql = "select pid from pg_stat_activity where datname = current_database()
+            and state = 'idle' and query like 'listen %' and not pid = any ($1)";
+        wait_for("both listen", || async {
+            let rows = client.query(sql, &[&others]).await.unwrap();
+            (rows.len() == 2).then(|| rows.iter().map(|row| row.get(0)).collect::<Vec<i32>>())
+        })
+        .await
+    };
+    let silent = listeners(&[]).await;
+    let signal = |name: &str| {
+        let pids = silent.iter().map(i32::to_string);
+        assert!(Command::new("kill").arg(name).args(pids).status().unwrap().success());
+    };
+    signal("-STOP");
+    listeners(&silent).await;
+    signal("-CONT");
+    wakes(&first, &second).await;
 }
 
 /// A caller that gives up during a claim must not leave its deliveries leased to a node that does not know

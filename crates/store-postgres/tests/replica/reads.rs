@@ -41,6 +41,11 @@ async fn lists_come_from_the_replica_while_it_is_of_use() {
     // Replication stands still, so the list is that of the replica.
     let on_standby = connect_to(&standby.url(database.name())).await.unwrap();
     on_standby.batch_execute("select pg_wal_replay_pause()").await.unwrap();
+    wait_for("it stands still", || async {
+        let state = "select pg_get_wal_replay_pause_state() = 'paused'";
+        on_standby.query_one(state, &[]).await.unwrap().get::<_, bool>(0).then_some(())
+    })
+    .await;
     let late = accept(&store, make.event(tenant, target), node).await;
     assert_eq!((listed(&store, tenant).await, listed(&reader, tenant).await), (2, 1));
     // A delivery by its id is always read from the primary.
