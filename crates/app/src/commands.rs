@@ -48,6 +48,7 @@ mod usage;
 pub mod users;
 pub mod verify;
 pub mod version;
+mod wire_profile;
 
 pub use failure::{EXIT_CODES, Failure, report};
 pub use usage::{is_mistake, report_usage};

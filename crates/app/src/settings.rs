@@ -32,7 +32,10 @@ pub mod show;
 mod tests;
 mod value;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use gancho_wire::Profile;
 
@@ -76,6 +79,15 @@ impl Settings {
 /// Reads everything, or says everything that is wrong.
 pub fn load(flags: &Flags) -> Result<LoadedSettings, SettingsError> {
     load_from(flags, &Environment::of_process())
+}
+
+/// The profiles that a configuration file defines. Errors in its other settings are ignored.
+pub fn profiles_in(path: &Path) -> Result<Vec<Profile>, SettingsError> {
+    let (mut problems, mut ignored) = (Vec::new(), Vec::new());
+    let source = file::open(path, Some(Origin::Flag("--config".to_owned())), &mut problems);
+    let tables = file::read(source.as_ref(), &mut Layers::default(), &mut ignored);
+    let profiles = profiles::read(&tables, &mut problems);
+    if problems.is_empty() { Ok(profiles) } else { Err(SettingsError(problems)) }
 }
 
 /// The log format alone, for errors in other settings. `None` if it is invalid.

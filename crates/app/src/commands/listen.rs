@@ -13,6 +13,7 @@ use clap::Args;
 use super::{
     client::{TenantArgs, list_args::ago},
     input::SecretFrom,
+    wire_profile::ProfileFile,
 };
 use crate::{
     lifecycle::Stop,
@@ -40,6 +41,8 @@ pub struct Listen {
     /// Wire format: standard, email-gateway, auracore, saas, svix, convoy or outpost.
     #[arg(long, value_name = "NAME")]
     wire_profile: Option<String>,
+    #[command(flatten)]
+    profiles: ProfileFile,
     #[command(flatten)]
     secret: SecretFrom,
     /// Forward the webhooks of this partner instead. Takes the operator's token.

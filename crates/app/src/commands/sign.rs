@@ -12,6 +12,7 @@ use super::{
     Failure,
     input::{self, SecretFrom},
     table,
+    wire_profile::ProfileFile,
 };
 
 /// Print the headers of a signed webhook: as Gancho sends it, or as a sender would.
@@ -21,6 +22,8 @@ use super::{
 pub struct Sign {
     #[command(flatten)]
     scheme: SchemeArgs,
+    #[command(flatten)]
+    profiles: ProfileFile,
     #[command(flatten)]
     secret: SecretFrom,
     /// File with the body, or `-` for standard input.
@@ -65,7 +68,7 @@ pub enum SigningScheme {
 }
 
 impl SchemeArgs {
-    pub fn read(&self) -> anyhow::Result<SigningScheme> {
+    pub fn read(&self, profiles: &ProfileFile) -> anyhow::Result<SigningScheme> {
         if let Some(name) = &self.sender {
             let preset = serde_json::from_value(Value::from(name.as_str()));
             return preset.map(SigningScheme::Sender).map_err(|_| {
@@ -74,14 +77,7 @@ impl SchemeArgs {
                 ))
             });
         }
-        let mut all = Profile::built_in().into_iter();
-        let found = all.find(|profile| profile.name == self.profile);
-        found.map(|profile| SigningScheme::Profile(Box::new(profile))).ok_or_else(|| {
-            Failure::usage(format!(
-                "there is no profile `{}`. hint: standard, email-gateway, auracore, saas, svix, convoy or outpost",
-                self.profile
-            ))
-        })
+        Ok(SigningScheme::Profile(Box::new(profiles.find(&self.profile)?)))
     }
 }
 
@@ -105,7 +101,7 @@ impl SigningScheme {
 
 impl Sign {
     pub fn run(self) -> anyhow::Result<()> {
-        let scheme = self.scheme.read()?;
+        let scheme = self.scheme.read(&self.profiles)?;
         let key = scheme.signing_key(&self.secret.required()?)?;
         let body = input::bytes(&self.body_file)?;
         let at = self.at.as_deref().map_or_else(|| Ok(SystemClock.now()), time)?;

@@ -12,6 +12,7 @@ use super::{
     input::{self, SecretFrom},
     sign::{SchemeArgs, time},
     table,
+    wire_profile::ProfileFile,
 };
 
 /// Check the signature of a webhook that was received.
@@ -21,6 +22,8 @@ use super::{
 pub struct Verify {
     #[command(flatten)]
     scheme: SchemeArgs,
+    #[command(flatten)]
+    profiles: ProfileFile,
     #[command(flatten)]
     secret: SecretFrom,
     /// Header of the request, as 'NAME: VALUE'. Can be repeated.
@@ -46,7 +49,7 @@ pub struct Verify {
 
 impl Verify {
     pub fn run(self) -> anyhow::Result<()> {
-        let scheme = self.scheme.read()?;
+        let scheme = self.scheme.read(&self.profiles)?;
         let recipe = scheme.recipe()?;
         let secret = self.secret.required()?;
         let key = if secret.starts_with("whpk_") {

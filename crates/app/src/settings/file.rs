@@ -81,7 +81,11 @@ pub fn find(
 }
 
 /// A file that was configured explicitly must exist.
-fn open(path: &Path, named: Option<Origin>, problems: &mut Vec<SettingError>) -> Option<Source> {
+pub fn open(
+    path: &Path,
+    named: Option<Origin>,
+    problems: &mut Vec<SettingError>,
+) -> Option<Source> {
     match std::fs::read_to_string(path) {
         Ok(text) => Some(Source { path: path.to_owned(), text }),
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => None,

@@ -115,6 +115,47 @@ fn events_are_forwarded_once_and_signed() {
 }
 
 #[test]
+fn an_endpoint_with_a_wire_format_of_its_own_is_signed_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = "[profiles.acme]\nenvelope = \"bare\"\nuser_agent = \"Acme/1\"\n\
+        headers = [{ name = \"X-Acme-Id\", value = \"event_id\" }]\n\
+        signature = { header = \"X-Acme-Signature\", scheme = \"sha256\" }\n";
+    let config = folder.path().join("gancho.toml");
+    std::fs::write(&config, profile).unwrap();
+    let at = Operator::with(&[("GANCHO_CONFIG", config.to_str().unwrap())]);
+    let key = at.served.tenant("acme");
+    let (hook, delivered) = receiver::start();
+    let body = format!(r#"{{"url":"http://{hook}/h","events":["*"],"profile":"acme"}}"#);
+    let headers = [("x-api-key", key.as_str())];
+    let made = crate::http::call(at.served.address, "POST", "/v1/webhooks", &headers, &body);
+    assert_eq!(made.status, 201, "{}", made.body);
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+
+    let (address, forwarded) = receiver::start();
+    let url = format!("http://{address}/h");
+    let listen = ["listen", "--forward-to", &url, "--endpoint", &id];
+    let refused = at.run(&listen);
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert!(refused.err.contains("with --config"), "{}", refused.err);
+    let with_file = [&listen[..], &["--config", config.to_str().unwrap()]].concat();
+    let listening = Listening::start(at.command(&with_file));
+    listening.said("Press Ctrl-C");
+    at.served.publish(&key, "a.b", r#"{"n":1}"#);
+    listening.line();
+    // The receivers know an id by `webhook-id` only; neither has got one.
+    until("it is delivered", || !delivered.counts().is_empty());
+    let [delivery, copy] = [&delivered, &forwarded].map(|seen| seen.last("").unwrap());
+    assert_eq!(copy.body, delivery.body);
+    for name in ["X-Acme-Id", "X-Acme-Signature", "user-agent"] {
+        let of = |got: &receiver::Got| {
+            got.headers.iter().find(|(one, _)| one.eq_ignore_ascii_case(name)).cloned()
+        };
+        assert!(of(&delivery).is_some(), "{name}");
+        assert_eq!(of(&copy), of(&delivery), "{name}");
+    }
+}
+
+#[test]
 fn nothing_is_lost_or_repeated_while_the_gateway_is_away() {
     let folder = tempfile::tempdir().unwrap();
     let port =

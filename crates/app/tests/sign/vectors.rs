@@ -83,6 +83,50 @@ fn senders_sign_what_their_presets_verify() {
 }
 
 #[test]
+fn a_wire_format_of_ones_own_comes_from_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("own.toml");
+    // What else the server's file says does not matter here.
+    let text = "concurrency = 100\n\n[profiles.acme]\nenvelope = \"standard\"\n\
+        headers = [{ name = \"X-Acme-Id\", value = \"event_id\" }]\n\
+        signature = { header = \"X-Acme-Signature\", scheme = \"timed-seconds\" }\n";
+    fs::write(&config, text).unwrap();
+    let (own, secret) = (config.to_str().unwrap(), "a secret, long enough");
+    let sign = ["sign", "--profile", "acme", "--config", own, "--at", "1767225600"];
+    let (code, out, err) = run(folder.path(), &sign, secret, "{}");
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("X-Acme-Id: evt_test") && out.contains("t=1767225600,v1="), "{out}");
+    let headers = folder.path().join("headers");
+    fs::write(&headers, out).unwrap();
+    let headers = headers.to_str().unwrap();
+    let verify = [
+        "verify",
+        "--profile",
+        "acme",
+        "--config",
+        own,
+        "--headers-file",
+        headers,
+        "--at",
+        "1767225600",
+    ];
+    let (code, _, err) = run(folder.path(), &verify, secret, "{}");
+    assert_eq!(code, 0, "{err}");
+    let (code, _, _) = run(folder.path(), &verify, secret, "[]");
+    assert_eq!(code, 3);
+
+    let (code, _, err) = run(folder.path(), &sign[..3], secret, "{}");
+    assert_eq!(
+        (code, err.contains("name the file that defines it with --config")),
+        (2, true),
+        "{err}"
+    );
+    fs::write(&config, "[profiles.acme]\nenvelope = \"unknown\"\n").unwrap();
+    let (code, _, err) = run(folder.path(), &sign, secret, "{}");
+    assert_eq!((code, err.contains("profiles.acme (")), (2, true), "{err}");
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let ran = alone(folder.path(), &["sign"]);

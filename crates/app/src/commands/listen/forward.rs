@@ -61,12 +61,7 @@ impl Forwarder {
             let secret = given.map_or_else(gancho_wire::new_secret, Ok)?;
             (name, secret, "wh_listen".to_owned(), is_new)
         };
-        let mut profiles = Profile::built_in().into_iter();
-        let Some(profile) = profiles.find(|profile| profile.name == name) else {
-            return Err(Failure::usage(format!(
-                "the wire format `{name}` is not built in. hint: choose one with --wire-profile: standard, email-gateway, auracore, saas, svix, convoy or outpost"
-            )));
-        };
+        let profile = listen.profiles.find(&name)?;
         let key = SigningKey::for_profile(&profile, &secret)
             .map_err(|error| Failure::usage(format!("invalid secret: {error}")))?;
         let target = Remote::new(server, None, &TrustedRoots::default());

@@ -38,7 +38,7 @@ pub struct Lists {
     /// Events per second of the other tenant. Default: 50.
     #[arg(long)]
     rate: Option<f64>,
-    /// Seconds that it is measured for, without and with the list calls. Default: 8; full 20.
+    /// Seconds that it is measured for, each time: before, with and after the list calls. Default: 8; full 20.
     #[arg(long)]
     seconds: Option<u64>,
 }
@@ -71,7 +71,7 @@ impl Lists {
 
         let gateway = bench.start_gateway().await?;
         let arrivals =
-            Arc::new(Arrivals::new((rate * time.as_secs_f64()).ceil() as usize * 3 + 100));
+            Arc::new(Arrivals::new((rate * time.as_secs_f64()).ceil() as usize * 4 + 100));
         let healthy = Endpoint::start(Behavior::Record(arrivals.clone()))?;
         let failing = Endpoint::start(Behavior::Fail)?;
         let keys = calls::create_tenants(&gateway, "bench", 2).await?;
@@ -109,12 +109,15 @@ impl Lists {
         let not_ready = readiness.failures();
         let pages = readers.pages();
         drop((readers, readiness));
+        // Once more: a database that cleans up after the filling does so in any of the three.
+        let again = other.measure(&arrivals, LoadModel::Steady(rate), time, TIMEOUT).await?;
         gateway.kill().await?;
 
         let own_p99 = own.publish_p99();
         checks.push(Check::new("its own publish, p99 ms", own_p99, Limit::AtMost(MAX_PUBLISH_MS)));
-        let (before, after) = (quiet.publish_p99(), beside.publish_p99());
-        checks.push(Check::at_most_triple("another tenant's publish, p99 ms", before, after));
+        let mean = f64::midpoint(quiet.publish_p99(), again.publish_p99());
+        let name = "another tenant's publish, p99 ms";
+        checks.push(Check::at_most_triple(name, mean, beside.publish_p99()));
         let (before, after) = (quiet.figures, beside.figures);
         let name = "another tenant's deliveries/s";
         checks.push(Check::throughput(name, before.per_second, after.per_second));
