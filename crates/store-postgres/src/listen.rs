@@ -27,7 +27,7 @@ pub(crate) const INTAKE_CHANNEL: &str = "gancho_intake";
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
 const MAX_REST: Duration = Duration::from_secs(2);
-/// A connection on which nothing is answered for this long is opened anew: a server or a pooler may hang and keep it open.
+/// A connection on which nothing is answered for this long is closed and opened again: a server or a pooler may hang and keep it open.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
 
 /// The bells to ring after the commit.
