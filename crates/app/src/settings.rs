@@ -81,11 +81,11 @@ pub fn load(flags: &Flags) -> Result<LoadedSettings, SettingsError> {
     load_from(flags, &Environment::of_process())
 }
 
-/// The profiles that a configuration file defines. Errors in its other settings are ignored.
+/// The profiles that a configuration file defines. The values of its other settings are not looked at.
 pub fn profiles_in(path: &Path) -> Result<Vec<Profile>, SettingsError> {
-    let (mut problems, mut ignored) = (Vec::new(), Vec::new());
+    let mut problems = Vec::new();
     let source = file::open(path, Some(Origin::Flag("--config".to_owned())), &mut problems);
-    let tables = file::read(source.as_ref(), &mut Layers::default(), &mut ignored);
+    let tables = file::read(source.as_ref(), &mut Layers::default(), &mut problems);
     let profiles = profiles::read(&tables, &mut problems);
     if problems.is_empty() { Ok(profiles) } else { Err(SettingsError(problems)) }
 }

@@ -10,7 +10,7 @@ use crate::{
     give_up::{self, GiveUp},
     pauses::OF_ENDPOINT,
     rows::{self, uuid},
-    session::{Transaction, execute, query},
+    session::{execute, query, query_in_index_order},
     states::{LEASED, PENDING, Sql, WAITING},
     tx_error::{TxError, store_error},
 };
@@ -64,9 +64,7 @@ impl Orphans for PostgresStore {
             after.map_or((Uuid::nil(), Uuid::nil()), |(tenant, id)| (uuid(tenant), uuid(id)));
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i32)];
-        let transaction = Transaction::begin_in_index_order(session).await.map_err(store_error)?;
-        let found = query(transaction.session()?, &SCAN, &values).await.map_err(store_error)?;
-        transaction.commit().await.map_err(store_error)?;
+        let found = query_in_index_order(session, &SCAN, &values).await.map_err(store_error)?;
         let mut scan = OrphanScan::default();
         for row in &found {
             let endpoint = (rows::id(row, 0)?, rows::id(row, 1)?);
@@ -121,9 +119,7 @@ impl PostgresStore {
         }
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i64)];
-        let transaction = Transaction::begin_in_index_order(session).await?;
-        let found = query(transaction.session()?, &LEFT, &values).await?;
-        transaction.commit().await?;
+        let found = query_in_index_order(session, &LEFT, &values).await?;
         let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, TxError>>()?;
         if left.is_empty() {
             return Ok((Vec::new(), false));

@@ -82,10 +82,8 @@ async fn orphans_are_found_by_the_target() {
         add_pending(&session, count).await;
         session.begin(IN_INDEX_ORDER).await.unwrap();
         let nobody = "'00000000-0000-0000-0000-000000000000'";
-        for (sql, values) in [
-            (&*orphans::SCAN, format!("2::int2, {nobody}, {nobody}, 10")),
-            (&*orphans::LEFT, format!("2::int2, {nobody}, {nobody}, 10")),
-        ] {
+        let values = format!("2::int2, {nobody}, {nobody}, 10");
+        for sql in [&*orphans::SCAN, &*orphans::LEFT] {
             let plan = plan(&session, sql, &values).await;
             assert!(plan.contains("deliveries_pending"), "{plan}");
             for wrong in ["Seq Scan", "_to_expire", "_due"] {

@@ -295,6 +295,18 @@ pub(crate) async fn execute(
     Ok(session.client.execute(&statement, values).await?)
 }
 
+/// As [`query`], in a transaction of its own: see [`Transaction::begin_in_index_order`].
+pub(crate) async fn query_in_index_order(
+    session: Session,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, TxError> {
+    let transaction = Transaction::begin_in_index_order(session).await?;
+    let found = query(transaction.session()?, sql, values).await?;
+    transaction.commit().await?;
+    Ok(found)
+}
+
 async fn execute_pooled(
     session: &Session,
     pooling: &Pooling,

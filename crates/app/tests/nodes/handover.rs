@@ -1,7 +1,5 @@
 //! What is done at one node counts at the others, and what one has begun another carries on.
 
-use std::{net::SocketAddr, path::Path};
-
 use gancho_testkit::{
     postgres::{Database, fresh_database},
     until,
@@ -33,22 +31,12 @@ impl Fleet {
     fn node(&self, variables: &[(&str, &str)]) -> Gateway {
         let url = self.database.url();
         let all = [&[("GANCHO_DATABASE_URL", url.as_str())], variables].concat();
-        Gateway::start(Path::new(self.folder.path()), &all)
+        Gateway::start(self.folder.path(), &all)
     }
 }
 
 fn call(node: &Gateway, key: &str, method: &str, path: &str, body: &Value) -> Answer {
     http::call(node.address, method, path, &[("x-api-key", key)], &body.to_string())
-}
-
-/// Creates an endpoint with the given fields, and returns its path.
-fn endpoint(node: &Gateway, key: &str, to: SocketAddr, more: &Value) -> String {
-    let mut body = json!({"url": format!("http://{to}/hook"), "events": ["*"]});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    let made = call(node, key, "POST", "/v1/webhooks", &body);
-    assert_eq!(made.status, 201, "{}", made.body);
-    format!("/v1/webhooks/{}", made.json()["id"].as_str().unwrap())
 }
 
 fn publish(node: &Gateway, key: &str) -> Answer {
@@ -61,9 +49,10 @@ fn what_is_disabled_or_revoked_at_one_node_is_so_at_the_other() {
     let (one, other) = (fleet.node(&[]), fleet.node(&[]));
     let (address, seen) = receiver::start();
     let key = one.tenant("acme");
-    let path = endpoint(&one, &key, address, &json!({}));
+    let made = one.endpoint(&key, &format!("http://{address}/hook"));
+    let path = format!("/v1/webhooks/{}", made["id"].as_str().unwrap());
     for node in [&one, &other] {
-        assert_eq!(publish(node, &key).status, 202);
+        node.publish(&key, "a.b", "{}");
     }
     until("both are delivered", || seen.counts().len() == 2);
 
@@ -93,9 +82,9 @@ fn a_replay_outlives_the_nodes_that_carry_it_out() {
     let (one, other) = (fleet.node(&[]), fleet.node(&[]));
     let (address, seen) = receiver::start();
     let key = one.tenant("acme");
-    endpoint(&one, &key, address, &json!({}));
+    one.endpoint(&key, &format!("http://{address}/hook"));
     for _ in 0..COUNT {
-        assert_eq!(publish(&one, &key).status, 202);
+        one.publish(&key, "a.b", "{}");
     }
     until("all are delivered", || seen.counts().len() as u64 == COUNT);
     let body = json!({"all": true, "rate": 50});
@@ -146,7 +135,7 @@ fn an_alert_is_sent_once_by_all_nodes_and_resolved_by_those_that_are_left() {
     let key = one.tenant("acme");
     failing_endpoint(&one, &key, &target.url());
     for node in [&one, &two, &three].into_iter().cycle().take(9) {
-        assert_eq!(publish(node, &key).status, 202);
+        node.publish(&key, "a.b", "{}");
     }
     for node in [&one, &two, &three] {
         until("every node shows it", || node.is_firing("dead_letters_high"));

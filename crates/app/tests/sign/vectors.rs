@@ -124,6 +124,9 @@ fn a_wire_format_of_ones_own_comes_from_the_configuration() {
     fs::write(&config, "[profiles.acme]\nenvelope = \"unknown\"\n").unwrap();
     let (code, _, err) = run(folder.path(), &sign, secret, "{}");
     assert_eq!((code, err.contains("profiles.acme (")), (2, true), "{err}");
+    fs::write(&config, "[profiles.acme").unwrap();
+    let (code, _, err) = run(folder.path(), &sign, secret, "{}");
+    assert_eq!((code, err.contains("TOML (")), (2, true), "{err}");
 }
 
 #[test]
