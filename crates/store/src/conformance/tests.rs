@@ -27,7 +27,7 @@ fn written() -> BTreeMap<String, BTreeSet<String>> {
 
 /// Returns the cases that the suite runs, by file, as the macro above lists them.
 fn listed() -> BTreeMap<String, BTreeSet<String>> {
-    let source = include_str!("../conformance.rs");
+    let source = include_str!("suite.rs");
     let (_, list) = source.split_once("conformance_tests! { $fixture;").unwrap();
     let mut words = list.split_whitespace();
     let mut files = BTreeMap::new();
