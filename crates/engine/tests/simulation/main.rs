@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use check::Promise;
 use run::Report;
 use sabotage::Sabotage;
+use scenario::Behavior;
 
 fn number(name: &str) -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "which seed runs is said from outside")]
@@ -115,6 +116,29 @@ fn healthy_tenants_do_not_notice_hundreds_that_hang() {
         report.faults.iter().any(|fault| fault.promise == Promise::NobodyStarves)
     };
     assert!((0..5).any(notices), "that all targets share one pool was not noticed");
+}
+
+/// Turns keep a tenant with a backlog from delaying others where targets answer at once; where they take longer, its share
+/// of the pool does.
+#[test]
+fn tenants_that_publish_little_do_not_wait_behind_backlogs() {
+    for (behavior, sabotage) in
+        [(Behavior::Fast, Sabotage::NoTurns), (Behavior::Moderate, Sabotage::OneTenant)]
+    {
+        let seeds = match number("GANCHO_SIM_SEED") {
+            Some(seed) => seed..seed + 1,
+            None => 0..number("GANCHO_SIM_SEEDS").unwrap_or(2_000).div_ceil(400),
+        };
+        for seed in seeds {
+            let report = run::backlogs(seed, behavior, Sabotage::None);
+            assert!(report.faults.is_empty(), "beside backlogs, {}", explain(seed, &report));
+        }
+        let notices = |seed| {
+            let report = run::backlogs(seed, behavior, sabotage);
+            report.faults.iter().any(|fault| fault.promise == Promise::NobodyStarves)
+        };
+        assert!((0..5).any(notices), "{sabotage:?} was not noticed");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms, SlotPolicy};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms, Limits, SlotPolicy};
 use gancho_store::NodeFacts;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -139,13 +139,18 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
         policy,
         ..LaneSetup::new(*lane, carrier.clone())
     };
+    let limits = scenario.limits.clone();
+    let limits = match world.sabotage {
+        Sabotage::NoTurns => Limits { tenant_batch: u32::MAX, ..limits },
+        _ => limits,
+    };
     EngineSetup {
         facts: NodeFacts::default(),
         store: store.clone(),
         clock: world.clock.clone(),
         random: world.dice.clone(),
         lanes: scenario.lanes.iter().map(lane).collect(),
-        limits: scenario.limits.clone(),
+        limits,
         archive: None,
         spans: None,
         is_wall_clock: false,

@@ -15,11 +15,14 @@ use crate::{
 /// Publishes all of one tenant's parcels, one after the other, through whichever node runs.
 pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
     let scenario = &world.scenario;
-    let floods = scenario.kind == scenario::Kind::Flood && tenant == scenario.tenants[0];
+    let floods = scenario.is_flooding(tenant);
     let targets: Vec<Target> =
-        scenario.targets.iter().filter(|target| target.tenant == tenant).cloned().collect();
-    if scenario.kind == scenario::Kind::Crowd {
-        return crowd(&world, &slots, tenant, &targets).await;
+        scenario.targets.iter().filter(|target| target.owner() == tenant).cloned().collect();
+    match scenario.kind {
+        scenario::Kind::Crowd => return crowd(&world, &slots, &targets).await,
+        scenario::Kind::Backlogs if floods => return backlog(&world, &slots, &targets).await,
+        scenario::Kind::Backlogs => return steady(&world, &slots, &targets).await,
+        _ => {}
     }
     // A flood comes at once; others spread over the time.
     let count =
@@ -28,8 +31,7 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
     for _ in 0..count {
         tokio::time::sleep(world.dice.millis(0, pause)).await;
         let batch = if floods { 3 } else { world.dice.roll(1, 2) };
-        let parcels: Vec<NewParcel> =
-            (0..batch).map(|_| parcel(&world, tenant, &targets)).collect();
+        let parcels: Vec<NewParcel> = (0..batch).map(|_| parcel(&world, &targets)).collect();
         // What is refused is published again, under new ids; what a dying process took with it is not.
         let Some(node) = any_running(&world, &slots) else {
             continue;
@@ -39,7 +41,7 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
 }
 
 /// Publishes to every target of the crowd first, and then to the healthy target alone, again and again.
-async fn crowd(world: &World, slots: &[Arc<Slot>], tenant: TenantId, targets: &[Target]) {
+async fn crowd(world: &World, slots: &[Arc<Slot>], targets: &[Target]) {
     let healthy: Vec<Target> = targets.iter().filter(|one| one.is_healthy()).cloned().collect();
     let begin = world.clock.elapsed();
     let mut left = world.scenario.parcels;
@@ -51,7 +53,31 @@ async fn crowd(world: &World, slots: &[Arc<Slot>], tenant: TenantId, targets: &[
         }
         left = left.saturating_sub(1);
         if let Some(node) = any_running(world, slots) {
-            publish(world, &node, vec![parcel(world, tenant, to)]).await;
+            publish(world, &node, vec![parcel(world, to)]).await;
+        }
+    }
+}
+
+/// Publishes all parcels as fast as they are accepted.
+async fn backlog(world: &World, slots: &[Arc<Slot>], targets: &[Target]) {
+    let mut left = world.scenario.parcels;
+    while left > 0 {
+        tokio::time::sleep(world.dice.millis(1, 5)).await;
+        if let Some(node) = any_running(world, slots) {
+            let batch = left.min(100);
+            left -= batch;
+            publish(world, &node, (0..batch).map(|_| parcel(world, targets)).collect()).await;
+        }
+    }
+}
+
+/// Publishes one parcel now and then.
+async fn steady(world: &World, slots: &[Arc<Slot>], targets: &[Target]) {
+    let begin = world.clock.elapsed();
+    while world.clock.elapsed() < begin + world.scenario.lasts {
+        tokio::time::sleep(world.dice.millis(50, 300)).await;
+        if let Some(node) = any_running(world, slots) {
+            publish(world, &node, vec![parcel(world, targets)]).await;
         }
     }
 }
@@ -61,12 +87,12 @@ fn any_running(world: &World, slots: &[Arc<Slot>]) -> Option<Running> {
     if running.is_empty() { None } else { Some(world.dice.pick(&running).clone()) }
 }
 
-fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
+fn parcel(world: &World, targets: &[Target]) -> NewParcel {
     let dice = &world.dice;
     let subject = dice.one_in(2).then(|| format!("s{}", dice.roll(1, 2)).into_boxed_str());
     let parcel = Parcel {
         id: world.ids.make(),
-        tenant,
+        tenant: targets[0].tenant,
         kind: ParcelKind::Event,
         event_type: "a.b".into(),
         subject,

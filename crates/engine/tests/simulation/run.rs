@@ -9,7 +9,7 @@ use crate::{
     node::Slot,
     publisher,
     sabotage::Sabotage,
-    scenario::{Kind, Scenario},
+    scenario::{Behavior, Kind, Scenario},
     world::{What, World},
 };
 
@@ -35,6 +35,15 @@ pub fn crowd(seed: u64, sabotage: Sabotage) -> Report {
 /// Runs a seed beside a crowd of tenants.
 pub fn crowd_of_tenants(seed: u64, sabotage: Sabotage) -> Report {
     scenario(Scenario::crowd_of_tenants(seed), sabotage)
+}
+
+/// Runs a seed in which tenants with a backlog compete with others for the slots of one pool.
+pub fn backlogs(seed: u64, behavior: Behavior, sabotage: Sabotage) -> Report {
+    let mut scene = Scenario::backlogs(seed, behavior);
+    if sabotage == Sabotage::OneTenant {
+        scene.merge_tenants();
+    }
+    scenario(scene, sabotage)
 }
 
 pub fn scenario(scenario: Scenario, sabotage: Sabotage) -> Report {

@@ -21,6 +21,10 @@ pub enum Sabotage {
     Starve,
     /// All targets share one pool of slots, whatever their responses are.
     OnePool,
+    /// A tenant keeps its turn for as long as it has something to send.
+    NoTurns,
+    /// The engine takes all tenants for one, so that one may have everything of a pool.
+    OneTenant,
     /// A claim returns more than was requested.
     Overfill,
 }

@@ -40,6 +40,7 @@ impl Random for Dice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
     Fast,
+    Moderate,
     Slow,
     /// Never responds: the carrier's deadline ends the attempt.
     Hanging,
@@ -68,6 +69,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// Who publishes to it. Each tenant's targets have ids of their own.
+    pub fn owner(&self) -> TenantId {
+        tenant(self.id.bits() >> 80)
+    }
+
     /// Whether the target delivers everything at once. Nothing may wait long for such a target.
     pub fn is_healthy(&self) -> bool {
         self.behavior == Behavior::Fast && self.rate.is_none() && !self.in_order
@@ -80,6 +86,8 @@ pub enum Kind {
     Flood,
     /// Hundreds or thousands of targets hang, are slow or fail: healthy targets must not be affected.
     Crowd,
+    /// Tenants with a backlog compete with others for the slots of one pool.
+    Backlogs,
     /// Nothing goes wrong: no duplicates at all.
     Calm,
     /// Everything goes wrong.
@@ -97,6 +105,8 @@ pub struct Scenario {
     pub limits: Limits,
     pub tenants: Vec<TenantId>,
     pub targets: Vec<Target>,
+    /// How many of the first tenants flood.
+    pub floods: usize,
     /// How many parcels each tenant publishes.
     pub parcels: u64,
     /// How long publishers publish and faults happen.
@@ -135,6 +145,7 @@ impl Scenario {
             limits: limits(&dice),
             tenants,
             targets,
+            floods: usize::from(kind == Kind::Flood),
             parcels: if kind == Kind::Flood { 120 } else { dice.roll(4, 24) },
             lasts: Duration::from_secs(dice.roll(10, 60)),
             crash_one_in: (storm && dice.one_in(2)).then(|| dice.roll(100, 1_000)),
@@ -197,6 +208,42 @@ impl Scenario {
         Self::beside_a_crowd(seed, &dice, tenants, targets)
     }
 
+    /// Makes a few tenants that publish little beside tenants with a backlog, in one pool: all targets answer
+    /// equally fast. The backlogs last for longer than anything is published.
+    pub fn backlogs(seed: u64, behavior: Behavior) -> Self {
+        let dice = Dice::new(seed ^ 0x00BA_C109);
+        let floods = dice.roll(3, 6);
+        let tenants: Vec<TenantId> =
+            (1..=u128::from(floods + dice.roll(1, 3))).map(tenant).collect();
+        let mut targets = Vec::new();
+        for (place, tenant) in tenants.iter().enumerate() {
+            let count = if place < floods as usize { 120 / floods } else { 1 };
+            let new = |number| one(*tenant, number, behavior, Arc::new(plan(&dice)));
+            targets.extend((1..=count).map(new));
+        }
+        let is_fast = behavior == Behavior::Fast;
+        Self {
+            kind: Kind::Backlogs,
+            floods: floods as usize,
+            concurrency: if is_fast { 8 } else { 32 },
+            parcels: if is_fast { 70 } else { 40 },
+            lasts: Duration::from_secs(8),
+            ..Self::beside_a_crowd(seed, &dice, tenants, targets)
+        }
+    }
+
+    /// Has the engine take all tenants for one.
+    pub fn merge_tenants(&mut self) {
+        let first = self.tenants[0];
+        for target in &mut self.targets {
+            target.tenant = first;
+        }
+    }
+
+    pub fn is_flooding(&self, tenant: TenantId) -> bool {
+        self.tenants[..self.floods].contains(&tenant)
+    }
+
     fn beside_a_crowd(
         seed: u64,
         dice: &Dice,
@@ -205,6 +252,7 @@ impl Scenario {
     ) -> Self {
         Self {
             kind: Kind::Crowd,
+            floods: 0,
             nodes: 1,
             lanes: vec![Lane::Webhook],
             concurrency: dice.roll(16, 128) as u32,

@@ -55,6 +55,7 @@ impl Carrier for SimCarrier {
 impl SimCarrier {
     fn latency(&self, target: &Target) -> Duration {
         match self.behavior(target) {
+            Behavior::Moderate => self.world.dice.millis(150, 350),
             Behavior::Slow => self.world.dice.millis(500, 4_000),
             Behavior::Hanging => TIMEOUT,
             _ => self.world.dice.millis(0, 30),
@@ -78,7 +79,7 @@ impl SimCarrier {
 
     fn answer(&self, target: &Target, attempt: u32) -> Answer {
         match self.behavior(target) {
-            Behavior::Fast | Behavior::Slow => Answer::Delivered,
+            Behavior::Fast | Behavior::Moderate | Behavior::Slow => Answer::Delivered,
             Behavior::Hanging => Answer::Retry,
             Behavior::FailsFirst(times) if attempt <= times => Answer::Retry,
             Behavior::Flapping { secs }

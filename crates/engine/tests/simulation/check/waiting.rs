@@ -1,4 +1,4 @@
-//! No delivery waits long for a healthy target: not while another tenant floods, nor beside a crowd of
+//! No delivery waits long for a healthy target: not while other tenants flood, nor beside a crowd of
 //! targets that hang.
 
 use std::{
@@ -14,7 +14,7 @@ use crate::{scenario::Kind, target::TIMEOUT, world::What};
 /// Maximum wait: an earlier flood may hold every slot until its attempts time out, and one poll may pass.
 const MAX_WAIT: Duration = Duration::from_secs(TIMEOUT.as_secs() + 6);
 
-/// Maximum wait beside an established crowd. A target that was never tried may wait a little for its turn;
+/// Maximum wait beside an established crowd or backlog. A target that was never tried may wait a little for its turn;
 /// the crowd's owner waits until all of its targets have been tried once.
 const MAX_BESIDE_CROWD: Duration = Duration::from_millis(150);
 const CROWD_IS_THERE: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     let scenario = &facts.world.scenario;
     let longest = match scenario.kind {
         Kind::Flood => MAX_WAIT,
-        Kind::Crowd => MAX_BESIDE_CROWD,
+        Kind::Crowd | Kind::Backlogs => MAX_BESIDE_CROWD,
         Kind::Calm | Kind::Storm => return,
     };
     let all_tried = all_tried(facts);
@@ -31,13 +31,15 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
         let What::Accepted { delivery, target, due_in, .. } = what else {
             continue;
         };
-        let floods = scenario.kind == Kind::Flood && target.bits() >> 80 == 1;
-        let tenant = scenario.target(*target).tenant;
+        let target = scenario.target(*target);
+        let tenant = target.tenant;
         let after = match scenario.kind {
             Kind::Crowd => CROWD_IS_THERE.max(all_tried.get(&tenant).copied().unwrap_or_default()),
+            Kind::Backlogs => CROWD_IS_THERE,
             _ => Duration::ZERO,
         };
-        if !scenario.target(*target).is_healthy() || floods || *at + *due_in < after {
+        let is_judged = target.is_healthy() || scenario.kind == Kind::Backlogs;
+        if !is_judged || scenario.is_flooding(target.owner()) || *at + *due_in < after {
             continue;
         }
         let began = facts.first(*delivery, |what| matches!(what, What::Began { .. }));
