@@ -5,6 +5,8 @@
 //! **Invariant.** A request runs only after its record was written as [`State::Running`], which only one of
 //! two concurrent requests can do. It then runs to its end, whether its caller waits or not. So the record
 //! never stays as it is, except if the node dies: another request may take over after [`MAX_RUN`].
+//!
+//! **Invariant.** A tenant adds records at a bounded rate ([`RecordRates`]), so that those of [`TTL`] are bounded.
 
 use std::{fmt::Write, time::Duration};
 
@@ -19,6 +21,7 @@ use tokio::sync::oneshot;
 use crate::{
     backend::{Backend, RecordError, RecordKey},
     calls::Handler,
+    record_rates::RecordRates,
     svix_error::{MISMATCH, SvixError},
     visit::{IDEMPOTENCY_KEY, Reply, Visit, unavailable},
 };
@@ -62,13 +65,15 @@ enum RepeatCheck {
     /// The first request had another body.
     Mismatch,
     Done(StatusCode, Bytes),
+    /// The tenant has added too many records and must wait.
+    TooMany(Duration),
 }
 
 /// Runs a call unless it has run before with the same key. `target` is its path with the query.
 pub async fn run_once(visit: Visit, target: &str, run: Handler) -> Result<Reply, SvixError> {
     let Some(key) = record_key(&visit, target)? else { return run(visit).await };
     let (svix, request) = (visit.svix.clone(), hash(&[&visit.body]));
-    let seen = begin(&*svix.backend, &key, &request, svix.clock.now()).await;
+    let seen = begin(&*svix.backend, &svix.record_rates, &key, &request, svix.clock.now()).await;
     let version = match seen.map_err(|RecordError| unavailable())? {
         RepeatCheck::New(version) => version,
         RepeatCheck::Running => {
@@ -77,6 +82,10 @@ pub async fn run_once(visit: Visit, target: &str, run: Handler) -> Result<Reply,
         }
         RepeatCheck::Mismatch => return Err(SvixError::conflict(MISMATCH)),
         RepeatCheck::Done(status, body) => return Ok(Reply { status, body }),
+        RepeatCheck::TooMany(wait) => {
+            let text = "too many requests with idempotency keys";
+            return Err(SvixError::throttled(text, wait));
+        }
     };
     let (done, outcome) = oneshot::channel();
     let backend = svix.backend.clone();
@@ -94,6 +103,7 @@ pub async fn run_once(visit: Visit, target: &str, run: Handler) -> Result<Reply,
 
 async fn begin(
     backend: &dyn Backend,
+    rates: &RecordRates,
     key: &RecordKey,
     request: &str,
     now: Time,
@@ -114,6 +124,9 @@ async fn begin(
             }
             _ => {}
         }
+    }
+    if let Some(Err(wait)) = key.owner.map(|tenant| rates.take(tenant, now)) {
+        return Ok(RepeatCheck::TooMany(wait));
     }
     let version = found.map(|record| record.version);
     let entry = Entry { request: request.to_owned(), at: now.millis(), state: State::Running };
@@ -179,12 +192,15 @@ mod tests {
     use axum::body::Body;
     use futures_util::future::BoxFuture;
     use gancho_access::AccessError;
-    use gancho_domain::Tenant;
+    use gancho_domain::{Tenant, TenantId};
     use http::{Request, Response, request::Parts};
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::backend::{Record, RequestGuard};
+    use crate::{
+        backend::{Record, RequestGuard},
+        record_rates::MAX_RECORDS,
+    };
 
     /// Records in memory, shared as nodes share a store.
     #[derive(Default)]
@@ -244,7 +260,31 @@ mod tests {
     }
 
     async fn seen(records: &Records, request: &str, now: Time) -> RepeatCheck {
-        begin(records, &key("1"), request, now).await.unwrap()
+        begin(records, &RecordRates::default(), &key("1"), request, now).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_tenant_with_too_many_records_waits_and_repeats_are_answered() {
+        let (records, rates) = (Records::default(), RecordRates::default());
+        let now = Time::from_secs(1_000_000);
+        let of_tenant = |key| RecordKey { owner: Some(TenantId::from_bits(1)), key };
+        let max = u64::from(MAX_RECORDS.count);
+        for number in 0..max {
+            let key = of_tenant(number.to_string());
+            let seen = begin(&records, &rates, &key, "a", now).await.unwrap();
+            assert_eq!(seen, RepeatCheck::New(1));
+        }
+        let next = of_tenant("next".to_owned());
+        let wait = MAX_RECORDS.per / MAX_RECORDS.count;
+        let seen = begin(&records, &rates, &next, "a", now).await.unwrap();
+        assert_eq!(seen, RepeatCheck::TooMany(wait));
+        assert_eq!(records.0.lock().len() as u64, max, "nothing was written");
+        let repeated = begin(&records, &rates, &of_tenant("1".to_owned()), "a", now).await.unwrap();
+        assert_eq!(repeated, RepeatCheck::Running);
+        let operators = begin(&records, &rates, &key("next"), "a", now).await.unwrap();
+        assert_eq!(operators, RepeatCheck::New(1));
+        let later = begin(&records, &rates, &of_tenant("later".to_owned()), "a", now + wait).await;
+        assert_eq!(later.unwrap(), RepeatCheck::New(1));
     }
 
     #[tokio::test]

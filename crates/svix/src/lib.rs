@@ -5,7 +5,7 @@
 //! [`backend`]. The calls are in [`operations`], a file for each noun. [`fields`] and [`query`] read the
 //! request, [`svix_error`] is an error in the form of Svix, [`page`] converts between cursors and iterators,
 //! [`uid`] between names of applications and slugs, [`svix_metadata`] stores what only Svix has, and
-//! [`idempotency`] answers repeated requests.
+//! [`idempotency`] answers repeated requests, at a rate that [`record_rates`] bounds.
 //!
 //! This crate never depends on the API and never reads the store: each call is translated into operations of
 //! the gateway's own API in the same process, so that rights, validation, limits and the audit log are the
@@ -19,6 +19,7 @@ pub mod idempotency;
 pub mod operations;
 pub mod page;
 pub mod query;
+pub mod record_rates;
 pub mod server;
 pub mod svix_error;
 pub mod svix_metadata;

@@ -13,6 +13,7 @@ use crate::{
     backend::Backend,
     calls::{self, Support, SvixCall},
     idempotency,
+    record_rates::RecordRates,
     svix_error::SvixError,
     visit::{Reply, Visit},
 };
@@ -29,6 +30,7 @@ pub struct SvixApi {
     pub backend: Arc<dyn Backend>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<IdMaker>,
+    pub record_rates: RecordRates,
     body_bytes: usize,
 }
 
@@ -38,6 +40,7 @@ pub fn router(setup: Setup) -> Router {
         backend: setup.backend,
         clock: setup.clock,
         ids: setup.ids,
+        record_rates: RecordRates::default(),
         body_bytes: setup.body_bytes,
     });
     let answer = move |request: Request| {

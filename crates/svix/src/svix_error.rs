@@ -1,5 +1,7 @@
 //! An error in the form of Svix, so that its clients raise their own exceptions.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -95,6 +97,13 @@ impl SvixError {
 
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", detail)
+    }
+
+    pub fn throttled(detail: impl Into<String>, wait: Duration) -> Self {
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "throttled", detail);
+        let seconds = wait.as_secs_f64().ceil() as u64;
+        error.0.retry_after = Some(HeaderValue::from(seconds.max(1)));
+        error
     }
 
     pub fn unsupported(why: &str) -> Self {
