@@ -2,9 +2,13 @@
 //!
 //! Hashing takes memory and time on purpose, so it runs off the async threads, one at a time and with pauses:
 //! password guesses, from however many addresses, use at most a quarter of one core. Those who wait take turns
-//! by network, so that a network with very many addresses does not keep others from logging in.
+//! by network, so that a network with very many addresses does not keep others from logging in; and networks from which
+//! somebody has logged in since the start have every second turn, so that a guesser with very many networks does not either.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -15,7 +19,10 @@ use gancho_vault::Secret;
 use thiserror::Error;
 use tokio::sync::{OnceCell, oneshot};
 
-use crate::turns::{Origin, Turns};
+use crate::{
+    RecentSet,
+    turns::{Origin, Turns},
+};
 
 /// The parameters that OWASP recommends: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -40,6 +47,8 @@ pub enum PasswordError {
 #[derive(Default)]
 pub struct Hasher {
     turns: Turns,
+    /// The networks from which somebody has logged in.
+    proven: RecentSet,
     /// Verified for users that do not exist, so that they cost the same.
     decoy: OnceCell<String>,
 }
@@ -47,13 +56,14 @@ pub struct Hasher {
 impl Hasher {
     /// Hashes a password with a new salt. The result names its parameters (PHC string format).
     pub async fn hash(&self, password: Secret) -> Result<String, PasswordError> {
-        self.run(None, move || hash(&password)).await?
+        self.run(Origin::CALLER, move || hash(&password)).await?
     }
 
-    /// Whether the password matches. Without a hash it does the same work and returns false.
+    /// Whether the password matches. Without a hash it does the same work and returns false. `network` is where the
+    /// caller comes from; `None` for callers who have proven who they are.
     pub async fn verify(
         &self,
-        origin: Origin,
+        network: Option<IpAddr>,
         password: Secret,
         hash: Option<String>,
     ) -> Result<bool, PasswordError> {
@@ -62,8 +72,13 @@ impl Hasher {
             Some(hash) => hash,
             None => self.decoy().await?,
         };
-        let is_right = self.run(origin, move || verify(&password, &hash)).await?;
-        Ok(is_right && is_known)
+        let is_proven = network.is_none_or(|network| self.proven.contains(&network));
+        let origin = Origin::new(network, is_proven);
+        let is_right = self.run(origin, move || verify(&password, &hash)).await? && is_known;
+        if let Some(network) = network.filter(|_| is_right) {
+            self.proven.insert(&network);
+        }
+        Ok(is_right)
     }
 
     /// Makes the first login as fast as the others, so that its time reveals nothing.
@@ -154,10 +169,39 @@ mod tests {
         hasher.hash(secret("correct horse battery")).await.unwrap();
     }
 
+    // A real login under a flood of more guesses than can be checked in the longest wait.
+    #[tokio::test]
+    async fn a_network_with_a_login_gets_through_a_flood_from_thousands() {
+        let hasher = std::sync::Arc::new(Hasher::default());
+        let hash = hasher.hash(secret("correct horse battery")).await.unwrap();
+        let network = |number: u32| Some(std::net::Ipv4Addr::from_bits(number).into());
+        let log_in =
+            |from| hasher.verify(from, secret("correct horse battery"), Some(hash.clone()));
+        assert_eq!(log_in(network(1)).await, Ok(true));
+        assert_eq!(hasher.verify(network(2), secret("wrong"), Some(hash.clone())).await, Ok(false));
+        let mut flood = tokio::task::JoinSet::new();
+        for number in 2..5_000 {
+            let (hasher, hash) = (hasher.clone(), hash.clone());
+            flood.spawn(async move {
+                hasher.verify(network(number), secret("wrong"), Some(hash)).await
+            });
+        }
+        while !hasher.turns.is_full() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(log_in(network(9_999_999)).await, Err(PasswordError::Busy), "nobody knows it");
+        for _ in 0..3 {
+            assert_eq!(log_in(network(1)).await, Ok(true));
+        }
+        let changed = hasher.hash(secret("another long password")).await;
+        assert!(changed.is_ok(), "a user who is logged in changes the password");
+        flood.abort_all();
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_crowd_is_refused_rather_than_let_in() {
         let hasher = Hasher::default();
-        let held = hasher.turns.acquire(None).await.unwrap();
+        let held = hasher.turns.acquire(Origin::CALLER).await.unwrap();
         assert_eq!(hasher.hash(secret("correct horse battery")).await, Err(PasswordError::Busy));
         drop(held);
     }
