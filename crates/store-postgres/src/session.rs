@@ -51,8 +51,7 @@ const SETTINGS: [(&str, &str); 9] = [
 /// Overrules `synchronous_commit = off`. Opening refuses a server with that setting, but it may be set later.
 const COMMIT: &str = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')";
 
-/// Settings of sessions that read lists, besides [`SETTINGS`]. A page is read in short statements; this is
-/// for a server that takes very long for one.
+/// Besides [`SETTINGS`], for sessions that read lists: a page is short statements, but a server may take very long for one.
 pub(crate) const OF_LISTS: (&str, &str) = ("statement_timeout", "10s");
 
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -350,13 +349,11 @@ impl Turns {
     }
 }
 
-/// A transaction of several statements. If it is dropped before its end, as when its caller gives up, it
-/// closes the connection and the server rolls it back.
+/// A transaction of several statements. If it is dropped before its end, the connection is closed and it is rolled back.
 pub(crate) struct Transaction(Option<Session>);
 
-/// Makes the planner read an index in the order that a statement asks for, instead of sorting. Several indexes begin with
-/// the lane; while little is pending, or was when the plan was made, reading all that is pending in the lane and sorting it
-/// looks as good as finding one target, and the plan is kept when there are millions.
+/// Makes the planner read an index in the order that a statement asks for, instead of sorting: where little is pending, reading
+/// all that begins with the lane looks as good as finding one target, and the plan is kept when there are millions.
 pub(crate) const IN_INDEX_ORDER: &str =
     "set local enable_sort = off; set local enable_incremental_sort = off";
 
