@@ -15,7 +15,7 @@ use crate::{
     PostgresStore,
     prune::HAS_ENDED,
     rows::{self, uuid},
-    session::{Transaction, execute, query},
+    session::{Transaction, execute, query, query_in_index_order},
     states::{DEAD, LEASED, PENDING, Sql, WAITING},
     tx_error::{TxError, store_error},
 };
@@ -24,28 +24,36 @@ const DELETE: &str = "
 with gone as (delete from tenants where tenant_id = $1 returning slug)
 insert into deleted_tenants (tenant_id, slug, deleted_at) select $1, slug, $2 from gone";
 
-/// Ends the deliveries that no node holds. They leave no dead letters, and no others become active in their
-/// place, because those end here as well. They are found by the indexes of unfinished deliveries, which are
-/// small.
-static END: Sql = Sql::new(|| {
+/// The deliveries that have not ended and may be held by no node, by the indexes of unfinished deliveries, which are
+/// small. Only in the order of an index ([`query_in_index_order`]).
+pub(crate) static UNFINISHED: Sql = Sql::new(|| {
     let pending = Lane::ALL.map(|lane| {
         format!(
-            "(select id from deliveries where state = {PENDING} and lane = {} and tenant_id = $1 limit $2)",
+            "(select id from deliveries where state = {PENDING} and lane = {} and tenant_id = $1
+ order by target_id, due_at, id limit $2)",
             lane.number()
         )
     });
     format!(
-        "with found as (
-    {}
-    union all
-    (select id from deliveries where tenant_id = $1 and order_key is not null
-       and state in ({PENDING}, {LEASED}, {WAITING}) and state + 0 = {WAITING} limit $2)
-), held as materialized (
-    select d.id from found f join deliveries d on d.tenant_id = $1 and d.id = f.id
-    where d.state + 0 in ({PENDING}, {WAITING}) order by d.id for update of d skip locked)
+        "{}
+union all
+(select id from deliveries where tenant_id = $1 and order_key is not null
+   and state in ({PENDING}, {LEASED}, {WAITING}) and state + 0 = {WAITING}
+ order by target_id, order_key, order_number limit $2)",
+        pending.join("\nunion all\n")
+    )
+});
+
+/// Ends those of these deliveries that no node holds. They leave no dead letters, and no others become active in their
+/// place, because those end here as well.
+pub(crate) static END: Sql = Sql::new(|| {
+    format!(
+        "with held as materialized (
+    select d.tenant_id, d.id from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+    join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
+    where d.state + 0 in ({PENDING}, {WAITING}) order by d.tenant_id, d.id for update of d skip locked)
 update deliveries d set state = {DEAD} from held
-where d.tenant_id = $1 and d.id = held.id",
-        pending.join(" union all ")
+where d.tenant_id = held.tenant_id and d.id = held.id"
     )
 });
 
@@ -60,6 +68,13 @@ const SMALL: [(&str, &str); 7] = [
     ("records", "kind, key"),
     ("subjects", "subject"),
 ];
+
+/// The parcels whose deliveries have all ended.
+pub(crate) static ENDED: Sql = Sql::new(|| {
+    format!(
+        "select p.id from parcels p where p.tenant_id = $3 and {HAS_ENDED} order by p.id limit $4"
+    )
+});
 
 #[async_trait]
 impl Erasure for PostgresStore {
@@ -143,7 +158,12 @@ impl PostgresStore {
         if query(&session, sql, &[&tenant]).await?.is_empty() {
             return Ok(EraseStep::default());
         }
-        let mut removed = execute(&session, &END, &[&tenant, &max]).await?;
+        let found = query_in_index_order(session, &UNFINISHED, &[&tenant, &max]).await?;
+        let unfinished = found.iter().map(|row| rows::get(row, 0));
+        let unfinished = unfinished.collect::<Result<Vec<Uuid>>>()?;
+        let session = self.session().await?;
+        let tenants = vec![tenant; unfinished.len()];
+        let mut removed = execute(&session, &END, &[&tenants, &unfinished]).await?;
         for (table, key) in SMALL {
             let sql = format!(
                 "delete from {table} where tenant_id = $1 and ({key}) in
@@ -154,12 +174,9 @@ impl PostgresStore {
         if removed > 0 {
             return Ok(EraseStep { more: true, ..EraseStep::default() });
         }
-        let sql = format!(
-            "select p.id from parcels p where p.tenant_id = $3 and {HAS_ENDED} order by p.id limit $4"
-        );
         let Cutoff { before, now } = Cutoff::ALL;
         let values: [&(dyn ToSql + Sync); 4] = [&before.micros(), &now.micros(), &tenant, &max];
-        let found = query(&session, &sql, &values).await?;
+        let found = query(&session, &ENDED, &values).await?;
         drop(session);
         let ids = found.iter().map(|row| rows::get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
         if !ids.is_empty() {

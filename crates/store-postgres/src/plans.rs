@@ -10,7 +10,7 @@ use gancho_testkit::postgres::{Database, fresh_database};
 use crate::{
     Options, PostgresStore, archiving,
     claim::TAKE,
-    orphans,
+    erasure, orphans,
     session::{IN_INDEX_ORDER, Session},
     settle::SETTLE,
     statistics, walk,
@@ -87,6 +87,34 @@ async fn orphans_are_found_by_the_target() {
             let plan = plan(&session, sql, &values).await;
             assert!(plan.contains("deliveries_pending"), "{plan}");
             for wrong in ["Seq Scan", "_to_expire", "_due"] {
+                assert!(!plan.contains(wrong), "{wrong}, {count} pending\n{plan}");
+            }
+            session.batch_execute("deallocate it").await.unwrap();
+        }
+    }
+}
+
+/// No step reads what others have pending, nor all that the tenant has ever had.
+#[tokio::test]
+async fn erasing_reads_what_it_ends_and_removes() {
+    let nobody = "'00000000-0000-0000-0000-000000000000'";
+    let of_parcel = "Index Cond: ((tenant_id = p.tenant_id) AND (id = n.id))";
+    let of_list = "Index Cond: ((tenant_id = k.tenant_id) AND (id = k.id))";
+    let of_tenant = "Index Cond: ((lane = 2) AND (tenant_id = $1))";
+    for count in PENDING {
+        let (_store, session, _database) = opened().await;
+        add_pending(&session, count).await;
+        for (sql, values, condition) in [
+            (&*erasure::END, "'{}', '{}'".to_owned(), of_list),
+            (&*erasure::ENDED, format!("0, 0, {nobody}, 10"), of_parcel),
+            (&*erasure::UNFINISHED, format!("{nobody}, 10"), of_tenant),
+        ] {
+            if condition == of_tenant {
+                session.begin(IN_INDEX_ORDER).await.unwrap();
+            }
+            let plan = plan(&session, sql, &values).await;
+            assert!(plan.contains(condition), "{count} pending\n{plan}");
+            for wrong in ["Seq Scan", "Hash Join", "Merge Join", "_to_expire", "_due"] {
                 assert!(!plan.contains(wrong), "{wrong}, {count} pending\n{plan}");
             }
             session.batch_execute("deallocate it").await.unwrap();

@@ -84,7 +84,8 @@ pub(crate) static HAS_ENDED: Sql = Sql::new(|| {
         when {EMAIL} then t.keep_emails_us end from tenants t where t.tenant_id = p.tenant_id), $1::int8)
     and not exists (
     select from unnest(p.deliveries) as n(id)
-    join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
+    cross join lateral (select d.tenant_id, d.id, d.state from deliveries d
+        where d.tenant_id = p.tenant_id and d.id = n.id offset 0) d
     left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
     where d.state in ({PENDING}, {LEASED}, {WAITING}) or l.delivery_id is not null)"
     )
