@@ -102,6 +102,14 @@ impl Schema {
             );
             return Err(FieldError::new("schema_too_costly", "/schema", message));
         }
+        if let Some(pattern) = patterns.too_large() {
+            let shown: String = pattern.chars().take(80).collect();
+            let message = format!(
+                "the pattern {shown:?} takes more than {} KiB when compiled: use `maxLength` instead of repetitions such as `{{1,100}}`, and classes of fewer letters instead of `\\p{{…}}`",
+                MAX_PATTERN_BYTES >> 10
+            );
+            return Err(FieldError::new("schema_too_costly", "/schema", message));
+        }
         let pattern_bytes = patterns.bytes;
         let options =
             PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);

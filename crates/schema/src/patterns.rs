@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use jsonschema_regex::{PatternAnalysis, analyze_pattern, to_rust_regex};
 use regex_automata::{
     dfa::{StartKind, dense},
-    nfa::thompson::{NFA, WhichCaptures},
+    nfa::thompson::{self, NFA, WhichCaptures},
 };
 use serde_json::{Map, Value};
 
@@ -49,6 +49,15 @@ impl PatternCost {
         Self::of_regex(pattern).unwrap_or(Self::MAX)
     }
 
+    /// Whether it takes more memory than any pattern may.
+    fn is_too_large(pattern: &str) -> bool {
+        analyze_pattern(pattern).is_none()
+            && to_rust_regex(pattern).is_ok_and(|pattern| {
+                let built = NFA::compiler().configure(nfa_limits()).build(&pattern);
+                built.is_err_and(|error| error.size_limit().is_some())
+            })
+    }
+
     /// Some patterns are compared as texts.
     fn of_literals(pattern: &str, literals: &PatternAnalysis<'_>) -> Self {
         let count = match literals {
@@ -61,10 +70,7 @@ impl PatternCost {
 
     fn of_regex(pattern: &str) -> Option<Self> {
         let pattern = to_rust_regex(pattern).ok()?;
-        let limits = NFA::config()
-            .nfa_size_limit(Some(MAX_PATTERN_BYTES))
-            .which_captures(WhichCaptures::All);
-        let nfa = NFA::compiler().configure(limits).build(&pattern).ok()?;
+        let nfa = NFA::compiler().configure(nfa_limits()).build(&pattern).ok()?;
         let compiled = COPIES * nfa.memory_usage() + one_pass_bytes(&nfa);
         if let Some(dfa) = dfa_bytes(&nfa) {
             return Some(Self { bytes: compiled + 2 * dfa, ticks_per_byte: TICKS_OF_DFA });
@@ -76,6 +82,10 @@ impl PatternCost {
             ticks_per_byte: states as u64 * TICKS_OF_NFA_STATE,
         })
     }
+}
+
+fn nfa_limits() -> thompson::Config {
+    NFA::config().nfa_size_limit(Some(MAX_PATTERN_BYTES)).which_captures(WhichCaptures::All)
 }
 
 /// Returns the size of the whole DFA, or `None` if it does not fit in the cache.
@@ -121,6 +131,12 @@ impl<'a> Patterns<'a> {
             }
         }
         patterns
+    }
+
+    /// Returns a pattern that cannot be compiled because it is too large.
+    pub fn too_large(&self) -> Option<&'a str> {
+        let unknown = self.costs.iter().filter(|(_, cost)| **cost == PatternCost::MAX);
+        unknown.map(|(pattern, _)| *pattern).find(|pattern| PatternCost::is_too_large(pattern))
     }
 
     pub fn ticks_per_byte(&self, pattern: &str) -> u64 {

@@ -213,3 +213,27 @@ fn an_event_with_too_much_work_is_refused_at_once() {
     assert_eq!(errors[0].code, "schema_too_costly");
     assert!(!schema.is_valid(text.as_bytes()));
 }
+
+/// A Unicode class has hundreds of states, which a repetition multiplies.
+#[test]
+fn a_pattern_that_is_too_large_says_so() {
+    for pattern in [r"^\\p{L}{1,20}$", r"^[\\p{L}\\p{N} .'-]{1,100}$", "^.{0,1000}$"] {
+        let error = Schema::compile_new(&format!(r#"{{"items":{{"pattern":"{pattern}"}}}}"#));
+        let error = error.unwrap_err();
+        assert_eq!(error.code, "schema_too_costly", "{error:?}");
+        assert!(error.message.contains("maxLength"), "{error:?}");
+    }
+    assert!(refused(r#"{"pattern":"("}"#).contains("regex"));
+}
+
+/// Any byte may have to pass through all states of a Unicode class.
+#[test]
+fn unicode_classes_cost_their_states() {
+    let text = format!("\"{}\"", "ж漢אß".repeat(100));
+    let letters = work(r#"{"pattern":"^\\p{L}+$"}"#, &text);
+    let ascii = work(r#"{"pattern":"^[a-z]+$"}"#, &text);
+    assert!(letters > 20 * ascii, "{letters} {ascii}");
+    let schema = Schema::compile_new(r#"{"pattern":"^\\p{L}+$"}"#).unwrap();
+    assert!(schema.is_valid(text.as_bytes()));
+    assert_eq!(schema.inline_work("ж".repeat(1_000).as_bytes()), None);
+}
