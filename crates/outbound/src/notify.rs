@@ -51,7 +51,7 @@ impl Notifier {
         }
         let mut parcels = Vec::new();
         for to in self.recipients(tenant) {
-            parcels.extend(self.parcel(to, notice).await?);
+            parcels.extend(self.parcel(tenant, to, notice).await?);
         }
         Ok(parcels)
     }
@@ -76,7 +76,7 @@ impl Notifier {
             return Ok(true);
         }
         for to in self.recipients(tenant) {
-            if self.parcel(to, notice).await?.is_some() {
+            if self.parcel(tenant, to, notice).await?.is_some() {
                 return Ok(true);
             }
         }
@@ -89,9 +89,19 @@ impl Notifier {
         std::iter::once(tenant).chain(operator)
     }
 
-    /// Returns the parcel of the notice; `None` without subscribers.
-    async fn parcel(&self, to: TenantId, notice: &Notice) -> Result<Option<NewParcel>> {
-        let targets = self.registry.of(to).await?;
+    /// Returns the parcel of the notice; `None` without subscribers. A result of the tenant does not wait while the operator's
+    /// endpoints are changed.
+    async fn parcel(
+        &self,
+        tenant: TenantId,
+        to: TenantId,
+        notice: &Notice,
+    ) -> Result<Option<NewParcel>> {
+        let targets = if to == tenant {
+            self.registry.of(to).await?
+        } else {
+            self.registry.recent(to).await?
+        };
         let now = self.clock.now();
         let audience = Audience::WantingBut(notice.about);
         let deliveries = fan_out(&targets, audience, notice.event_type, now, &self.ids);

@@ -32,8 +32,8 @@ pub struct Registry {
     reads: TaskTracker,
 }
 
-/// How long a claim waits for endpoints that are cached and may have changed. Those of a tenant that changes them all the
-/// time are read less often.
+/// How long a claim or a notice of another tenant waits for endpoints that are cached and may have changed. Those of a tenant
+/// that changes them all the time are read less often.
 const LATER_READ: Duration = Duration::from_millis(20);
 
 impl Registry {
@@ -58,6 +58,18 @@ impl Registry {
 
     pub async fn of(&self, tenant: TenantId) -> Result<Arc<Targets>> {
         self.known.get(tenant, |before| self.read(tenant, before)).await
+    }
+
+    /// Returns the endpoints of a tenant that the caller does not work for. Where they are being changed, it waits for
+    /// [`LATER_READ`] at most and returns those before the change.
+    pub async fn recent(self: &Arc<Self>, tenant: TenantId) -> Result<Arc<Targets>> {
+        if !self.known.is_fresh(tenant) {
+            self.refresh(tenant).await;
+        }
+        match self.known.peek(tenant) {
+            Some(known) => Ok(known),
+            None => self.of(tenant).await,
+        }
     }
 
     /// Reads the endpoints of these jobs, so that they are cached for the attempt. If that fails or takes too long, the
