@@ -101,7 +101,8 @@ def models(spec):
             optional = not field.required or spec.is_nullable(field.schema)
             kind = type_of(spec, field.schema, is_sent=False)
             kind += " | None" if optional and kind != "Any" else ""
-            out.append(f"    {safe(field.name)}: {kind}{'' if field.required else ' = None'}\n")
+            # A gateway of an earlier version may not have the field.
+            out.append(f"    {safe(field.name)}: {kind}{' = None' if optional else ''}\n")
             out.append(doc(field.description))
     out.append("\n")
     for name in objects:

@@ -160,7 +160,9 @@ def method(spec, operation):
 
 def required_fields(spec, name):
     own, base = spec.fields(name)
-    return (required_fields(spec, base) if base else []) + [field.name for field in own if field.required]
+    return (required_fields(spec, base) if base else []) + [
+        field.name for field in own if field.required and not spec.is_nullable(field.schema)
+    ]
 
 
 def comment(text, pad):

@@ -68,18 +68,21 @@ Tenants authenticate with an API key (`X-API-Key` or `Authorization: Bearer`). T
 operator token (`Authorization: Bearer`), and acts for a tenant with `X-Tenant: <slug or id>`.";
 
 pub fn document() -> OpenApi {
-    let mut schemas = Vec::new();
+    let (mut sent, mut received) = (Vec::new(), Vec::new());
     let mut paths = Paths::new();
     for route in ROUTES {
-        let operation = operation(route, &mut schemas);
+        let operation = operation(route, &mut sent, &mut received);
         paths.add_path_operation(
             format!("/v1{}", route.path),
             vec![method(&route.method)],
             operation,
         );
     }
+    for (_, schema) in &mut received {
+        require_nullable(schema);
+    }
     let mut components = Components::new();
-    components.schemas.extend(schemas.into_iter().collect::<BTreeMap<_, _>>());
+    components.schemas.extend(sent.into_iter().chain(received).collect::<BTreeMap<_, _>>());
     components.schemas.insert("Problem".to_owned(), problem_schema());
     components.add_security_scheme(
         "api_key",
@@ -143,13 +146,17 @@ fn method(method: &Method) -> HttpMethod {
     }
 }
 
-fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Operation {
+/// Schemas by name.
+type Schemas = Vec<(String, RefOr<Schema>)>;
+
+/// `sent` are the schemas of what callers send, `received` those of what they get.
+fn operation(route: &Route, sent: &mut Schemas, received: &mut Schemas) -> Operation {
     let mut builder = OperationBuilder::new()
         .tag(route.tag)
         .summary(Some(route.summary))
         .operation_id(Some(route.operation_id))
         .description(Some(description(route)))
-        .request_body(request_body(route, schemas));
+        .request_body(request_body(route, sent));
     for (name, noun) in route.path_fields() {
         builder = builder.parameter(field_schema::in_path(name, noun));
     }
@@ -176,7 +183,7 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
             builder = builder.security(SecurityRequirement::new(scheme, [] as [&str; 0]));
         }
     }
-    builder = builder.response(route.gives.status.as_str(), success(route, schemas));
+    builder = builder.response(route.gives.status.as_str(), success(route, received));
     for (status, codes) in by_status(route) {
         builder = builder.response(status.as_str(), refusal(status, &codes));
     }
@@ -201,7 +208,7 @@ fn description(route: &Route) -> String {
     if route.about.is_empty() { needs } else { format!("{}\n\n{needs}", route.about) }
 }
 
-fn request_body(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Option<RequestBody> {
+fn request_body(route: &Route, schemas: &mut Schemas) -> Option<RequestBody> {
     let required = match route.takes {
         Takes::Nothing => return None,
         Takes::Maybe(_) => Required::False,
@@ -223,7 +230,7 @@ fn request_name(operation_id: &str) -> String {
     format!("{}{rest}Request", first.to_ascii_uppercase())
 }
 
-fn success(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Response {
+fn success(route: &Route, schemas: &mut Schemas) -> Response {
     let builder = ResponseBuilder::new().description(route.gives.about);
     match route.gives.schema {
         Some(schema) => {
@@ -231,6 +238,36 @@ fn success(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Respons
             builder.content(route.gives.media_type, content).build()
         }
         None => builder.build(),
+    }
+}
+
+/// Says of the fields of responses that may be null that they are always sent. Those that may be absent are not null.
+fn require_nullable(schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::T(Schema::Object(object)) => {
+            let nullable = object.properties.iter().filter(|(_, field)| is_nullable(field));
+            let names = nullable.map(|(name, _)| name.clone());
+            let names: Vec<_> = names.filter(|name| !object.required.contains(name)).collect();
+            object.required.extend(names);
+        }
+        RefOr::T(Schema::AllOf(parts)) => parts.items.iter_mut().for_each(require_nullable),
+        _ => {}
+    }
+}
+
+fn is_nullable(field: &RefOr<Schema>) -> bool {
+    match field {
+        RefOr::T(Schema::Object(object)) => match &object.schema_type {
+            SchemaType::Type(kind) => *kind == Type::Null,
+            SchemaType::Array(kinds) => kinds.contains(&Type::Null),
+            SchemaType::AnyValue => false,
+        },
+        RefOr::T(Schema::Array(array)) => match &array.schema_type {
+            SchemaType::Array(kinds) => kinds.contains(&Type::Null),
+            SchemaType::Type(_) | SchemaType::AnyValue => false,
+        },
+        RefOr::T(Schema::OneOf(choices)) => choices.items.iter().any(is_nullable),
+        _ => false,
     }
 }
 

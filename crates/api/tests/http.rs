@@ -9,6 +9,8 @@ use tokio::{
     time::timeout,
 };
 
+use crate::contract;
+
 /// Longer than anything in these tests takes.
 const AMPLE: Duration = Duration::from_secs(30);
 
@@ -133,7 +135,9 @@ impl Client {
         let mut bytes = request.into_bytes();
         bytes.extend_from_slice(body.unwrap_or_default());
         let answer = exchange(self.address, &bytes).await;
-        read(&answer).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&answer)))
+        let reply = read(&answer).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&answer)));
+        contract::check(method, path, &reply);
+        reply
     }
 }
 

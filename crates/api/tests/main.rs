@@ -52,6 +52,7 @@ mod events {
 mod health {
     mod probes;
 }
+mod contract;
 mod http;
 mod ingest {
     mod acceptance;

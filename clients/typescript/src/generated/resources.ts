@@ -520,7 +520,7 @@ export class EventTypes extends Resource {
   /**
    * List event types.
    *
-   * The catalogs `email`, `agents`, `saas` and `operations` are built in. The default `limit` is 500.
+   * The catalogs `email`, `agents`, `saas` and `operations` are built in.
    *
    * Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
    */

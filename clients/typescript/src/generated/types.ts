@@ -18,13 +18,13 @@ export interface Alert {
   /** How urgent the alert is. Each rule has a fixed severity. */
   severity: AlertSeverity;
   /** Id of the silence (`sil_…`) that keeps the alert from being sent; null if there is none. */
-  silence_id?: string | null;
+  silence_id: string | null;
   /** When the condition began to hold. */
   since: string;
   /** `pending` (the condition holds, but not for long enough) or `firing`. */
   state: AlertState;
   /** What the alert is about: a tenant, an endpoint, a node, a lane or a key; null for the whole gateway. */
-  subject?: string | null;
+  subject: string | null;
   /** What the rule means, in English and without figures. */
   summary: string;
   /** Value above which the condition of the rule holds, in the same unit as `value`. */
@@ -51,7 +51,7 @@ export interface AlertChange {
   /** How urgent the alert is. */
   severity: AlertSeverity;
   /** What the alert is about: a tenant, an endpoint, a node, a lane or a key; null for the whole gateway. */
-  subject?: string | null;
+  subject: string | null;
   /** What the rule means, in English and without figures. */
   summary: string;
   /** Value above which the condition of the rule holds, in the same unit as `value`. */
@@ -68,7 +68,7 @@ export interface AlertChannelTest {
   /** Channel that the test alert was sent to. */
   channel: NoticeChannel;
   /** Why the test alert could not be sent; null if it was sent. */
-  error?: string | null;
+  error: string | null;
   /** Whether the channel accepted the test alert. */
   is_sent: boolean;
 }
@@ -88,9 +88,9 @@ export interface AlertSilence {
   /** Id of the silence (`sil_…`). */
   id: string;
   /** The rule that is silenced; null for every rule. */
-  rule?: AlertRule | null;
+  rule: AlertRule | null;
   /** The subject that is silenced; null for every subject. */
-  subject?: string | null;
+  subject: string | null;
   /** When the silence ends. */
   until: string;
 }
@@ -109,15 +109,15 @@ export interface ApiKey {
   /** When the key was created. */
   created_at: string;
   /** When the key expires or has expired; null if it never expires. */
-  expires_at?: string | null;
+  expires_at: string | null;
   /** Id of the key (`key_…`). */
   id: string;
   /** When the key was last used, to the minute; null if never. */
-  last_used_at?: string | null;
+  last_used_at: string | null;
   /** Display name; empty if none was given. */
   name: string;
   /** When the key was revoked; null if it was not. */
-  revoked_at?: string | null;
+  revoked_at: string | null;
   /** What the key may be used for. */
   scopes: ApiKeyScope[];
   /** Id of the tenant that the key belongs to. */
@@ -144,22 +144,22 @@ export interface AttemptEntry {
   /** Number of the attempt, from 1. */
   attempt: number;
   /** Why the attempt failed; null if it succeeded. */
-  error?: string | null;
+  error: string | null;
   /** Code of the failure, e.g. `HTTP_503` or `TIMEOUT`; null if the attempt succeeded. */
-  error_code?: string | null;
+  error_code: string | null;
   /** Duration of the attempt in milliseconds. */
   latency_ms: number;
   /** Request headers by name, as they were sent, with secrets masked. Repeated headers are joined with a comma. */
   request_headers: Record<string, string>;
   /** The first 16 KiB of the response body, as text; null if there was no response. */
-  response_body?: string | null;
+  response_body: string | null;
   /** Response headers by name; empty if there was no response. Repeated headers are joined with a comma. */
   response_headers: Record<string, string>;
   /**
    * HTTP status of the response; for an e-mail, the SMTP reply code or the HTTP status of SES. Null if there was no
    * response.
    */
-  response_status?: number | null;
+  response_status: number | null;
   /** When the attempt began. */
   started_at: string;
 }
@@ -193,7 +193,7 @@ export interface AuditActor {
   /** Kind of caller. A tenant sees users of the operator as `operator`. */
   kind: ActorKind;
   /** Name of the user, or id of the API key; null for other callers. */
-  name?: string | null;
+  name: string | null;
 }
 
 /** An entry of the audit log: an administrative action or a login, done or refused. */
@@ -203,14 +203,14 @@ export interface AuditEntry {
    * IP address of the caller, or its /64 block for IPv6; null if it is not known. Tenants do not see addresses of
    * the operator.
    */
-  address?: string | null;
+  address: string | null;
   /** When the action took place. */
   at: string;
   /**
    * Error code of the response; null if the action was done. `disconnected` if the caller disconnected before the
    * action had an outcome, `left_out` for an entry that stands for others.
    */
-  code?: string | null;
+  code: string | null;
   /** Id of the entry (`aud_…`). */
   id: string;
   /**
@@ -221,14 +221,14 @@ export interface AuditEntry {
   /** Whether the action was done or refused. */
   outcome: AuditOutcome;
   /** Reason that the caller gave for a pause; null if none was given. Tenants do not see reasons of the operator. */
-  reason?: string | null;
+  reason: string | null;
   /** Id of the request, as in the header `X-Request-Id`; null for logins and for entries that stand for others. */
-  request_id?: string | null;
+  request_id: string | null;
   /**
    * Id or name of what was changed; null if there is none. For `left_out`, the number of actions and their
    * operation.
    */
-  resource?: string | null;
+  resource: string | null;
   /**
    * HTTP status of the response. For a login 200 or 401; 499 if the caller disconnected before the action had an
    * outcome.
@@ -237,7 +237,7 @@ export interface AuditEntry {
   /** What the operation does, in English. */
   summary: string;
   /** Id of the tenant whose data the action was about; null if it was about data of the operator. */
-  tenant_id?: string | null;
+  tenant_id: string | null;
 }
 
 /** Whether an action was `done` or `refused`. */
@@ -266,21 +266,21 @@ export interface BatchOutcome {
 /** Result of one event of a batch. */
 export interface BatchResult {
   /** When the event was accepted. Absent if the event was refused. */
-  created_at?: string | null;
+  created_at?: string;
   /** Number of webhooks that the event is delivered to. Absent if the event was refused. */
-  deliveries?: number | null;
+  deliveries?: number;
   /** Why the event was refused. Absent if it was accepted. */
-  error?: BatchError | null;
+  error?: BatchError;
   /** Id of the event (`evt_…`). Absent if the event was refused. */
-  id?: string | null;
+  id?: string;
   /** Index of the event in the request, from 0. */
   index: number;
   /** `true` if the event was published before with the same idempotency key; absent otherwise. */
-  replayed?: boolean | null;
+  replayed?: boolean;
   /** The HTTP status that publishing this event alone would have had: 202 if accepted. */
   status: number;
   /** Type of the event. Absent if the event was refused. */
-  type?: string | null;
+  type?: string;
 }
 
 /** Result of canceling an event. */
@@ -330,7 +330,7 @@ export interface Cell {
   /** Name of the cell. */
   name: string;
   /** Why that node cannot use the cell; null if it can. */
-  reason?: string | null;
+  reason: string | null;
   /** Number of tenants that live in the cell. */
   tenants: number;
 }
@@ -375,7 +375,7 @@ export interface DeadLetter {
   /** When the dead letter is due to be archived. Until then it can be replayed. */
   expires_at: string;
   /** Your own id of the event or e-mail, or the partner's event id of a receipt; null if there is none. */
-  external_id?: string | null;
+  external_id: string | null;
   /** Number of failed attempts. */
   failed_attempts: number;
   /** Id of the dead letter: that of its delivery (`dlv_…`). */
@@ -392,26 +392,26 @@ export interface DeadLetter {
    * The receiver's own status or error code: an HTTP status such as `503`, an SMTP reply code such as `550`, or an
    * error of SES such as `MessageRejected`. Null if the receiver did not respond.
    */
-  last_provider_code?: string | null;
+  last_provider_code: string | null;
   /** When the delivery became a dead letter. */
   moved_to_dlq_at: string;
   /** The data as it was accepted. E-mail addresses are masked and attachments left out. */
   original_data: unknown;
   /** Name of the partner that sent the receipt, in the lane `dispatch`; null in other lanes. */
-  partner?: string | null;
+  partner: string | null;
   /** The `subject` that the publisher gave the event; null if there is none. */
-  subject?: string | null;
+  subject: string | null;
   /** Id of the event (`evt_…`), receipt (`rcp_…`) or e-mail (`out_…`). */
   subject_id: string;
   /** Id of the webhook, in the lane `webhook`; null in other lanes. */
-  target_id?: string | null;
+  target_id: string | null;
   /**
    * URL that a replay sends the receipt to, in the lane `dispatch`; null in other lanes, and if the source was
    * deleted.
    */
-  target_url?: string | null;
+  target_url: string | null;
   /** Id of the tenant; null in the lane `dispatch`, see `partner`. */
-  tenant_id?: string | null;
+  tenant_id: string | null;
 }
 
 /** Dead letters, as `GET /v1/dlq/export` writes them, or archived ones. */
@@ -473,7 +473,7 @@ export interface DeadLetterStats {
   /** Number of dead letters by tenant id, without those of the lane `dispatch`. */
   by_tenant: Record<string, number>;
   /** When the oldest of them became a dead letter; null if there is none. */
-  oldest?: string | null;
+  oldest: string | null;
   /** Number of all dead letters that match the filters. */
   total: number;
 }
@@ -495,13 +495,13 @@ export interface Delivery {
   /** When the delivery was created. */
   created_at: string;
   /** When the successful response arrived; null if the delivery has not succeeded. */
-  delivered_at?: string | null;
+  delivered_at: string | null;
   /** Id of the event. Present only in the lane `webhook`. */
-  event_id?: string | null;
+  event_id?: string;
   /** Type of the event, e.g. `invoice.paid`. Present only in the lane `webhook`. */
-  event_type?: string | null;
+  event_type?: string;
   /** Your own id of the event or e-mail, or the partner's event id of a receipt; null if there is none. */
-  external_id?: string | null;
+  external_id: string | null;
   /** Id of the delivery (`dlv_…`). */
   id: string;
   /** Whether the delivery is of a test event. */
@@ -509,40 +509,40 @@ export interface Delivery {
   /** What is delivered: an event, a receipt or an e-mail. */
   lane: Lane;
   /** Why the delivery failed permanently, or else why the last attempt failed; null if it did not fail. */
-  last_error?: string | null;
+  last_error: string | null;
   /** Code of the failure in `last_error`, e.g. `HTTP_503` or `TIMEOUT`; null if there is none. */
-  last_error_code?: string | null;
+  last_error_code: string | null;
   /**
    * When the next attempt after a failed one is planned; null before the first attempt, and once the delivery has
    * ended.
    */
-  next_retry_at?: string | null;
+  next_retry_at: string | null;
   /** Id of the e-mail, see `GET /v1/emails/{outbox_id}`. Present only in the lane `email`. */
-  outbox_id?: string | null;
+  outbox_id?: string;
   /** Name of the partner that sent the receipt. Present only in the lane `dispatch`. */
-  partner?: string | null;
+  partner?: string;
   /** Id of the receipt. Present only in the lane `dispatch`. */
-  receipt_id?: string | null;
+  receipt_id?: string;
   /**
    * HTTP status of the last attempt's response; for an e-mail, the SMTP reply code or the HTTP status of SES. Null
    * if there was no response.
    */
-  response_status?: number | null;
+  response_status: number | null;
   /** Status of the delivery. */
   status: DeliveryStatus;
   /**
    * Current URL of the target. Present only in the lane `dispatch`, and absent if the source no longer has this
    * target.
    */
-  target_url?: string | null;
+  target_url?: string;
   /** Slug of the tenant. Present only if the operator reads deliveries of all tenants. */
-  tenant?: string | null;
+  tenant?: string;
   /** Id of the tenant. Present only together with `tenant`. */
-  tenant_id?: string | null;
+  tenant_id?: string;
   /** What the delivery is waiting for; null once it is delivered or has failed, and in the response to a retry. */
-  waiting_for?: WaitingFor | null;
+  waiting_for: WaitingFor | null;
   /** Id of the webhook that the event is delivered to. Present only in the lane `webhook`. */
-  webhook_id?: string | null;
+  webhook_id?: string;
 }
 
 /** What happened to a delivery. `accepted`: it was created. `attempt_failed`: an attempt failed, and another one follows. `delivered`: it succeeded. `failed`: it failed permanently. */
@@ -563,7 +563,7 @@ export interface DeliveryEvent extends Delivery {
   /** What happened to the delivery. */
   change: DeliveryChangeKind;
   /** Duration of the attempt in milliseconds; null if no attempt was made. */
-  latency_ms?: number | null;
+  latency_ms: number | null;
 }
 
 /** What happened to deliveries in a period. */
@@ -579,13 +579,13 @@ export interface DeliveryFigures {
   /** Number of deliveries that succeeded at their first attempt. */
   delivered_at_first_attempt: number;
   /** Time from acceptance to delivery, without manual retries and replays; null if nothing was delivered. */
-  delivery_time?: Percentiles | null;
+  delivery_time: Percentiles | null;
   /** Number of attempts that failed. */
   failed_attempts: number;
   /** Duration of attempts; null without attempts. */
-  response_time?: Percentiles | null;
+  response_time: Percentiles | null;
   /** Share of attempts that succeeded, from 0 to 1; null without attempts. */
-  success_share?: number | null;
+  success_share: number | null;
 }
 
 /** Status of a delivery. `pending`: no attempt was made yet. `retrying`: at least one attempt was made, and another one follows. `delivered`: the receiver accepted it. `failed`: it failed permanently. */
@@ -604,18 +604,18 @@ export interface Email extends EmailSummary {
   /** Id of the delivery of the e-mail (`dlv_…`), to retry or replay it. */
   deliveryId: string;
   /** When the content of the e-mail was erased; null if it was not. */
-  erasedAt?: string | null;
+  erasedAt: string | null;
   /** When the e-mail failed permanently, or was reported as bounced after it was sent; null if neither happened. */
-  failedAt?: string | null;
+  failedAt: string | null;
   /** Address of the sender, masked: `s***@e***le.com`. */
   from: string;
   /**
    * Message id: over SMTP that of the `Message-ID` header, with SES the one that SES assigned. Null if the last
    * attempt did not send the e-mail.
    */
-  messageId?: string | null;
+  messageId: string | null;
   /** Error code of the mail server or SES, e.g. `550` or `MessageRejected`; null if there is none. */
-  sesError?: string | null;
+  sesError: string | null;
 }
 
 /** One attempt to send an e-mail. */
@@ -623,15 +623,15 @@ export interface EmailAttempt {
   /** Number of the attempt, from 1. */
   attempt: number;
   /** Code and reason of the failure, as `CODE: reason`; null if the attempt succeeded. */
-  error?: string | null;
+  error: string | null;
   /** Duration of the attempt in milliseconds. */
   latencyMs: number;
   /** When the next attempt was planned; null if none was to follow. */
-  nextRetryAt?: string | null;
+  nextRetryAt: string | null;
   /** Text of the SMTP reply, or response body of SES. */
   response: string;
   /** SMTP reply code, or HTTP status of SES; null if there was no response. */
-  responseStatus?: number | null;
+  responseStatus: number | null;
   /** When the attempt began. */
   startedAt: string;
 }
@@ -648,25 +648,25 @@ export interface EmailSummary {
   /** When the e-mail was accepted. */
   createdAt: string;
   /** Your own id for the e-mail; null if none was given. */
-  externalId?: string | null;
+  externalId: string | null;
   /**
    * Why the e-mail failed, or why its last attempt did: `INVALID_RECIPIENT`, `BOUNCE_PERMANENT`, `BOUNCE_TEMPORARY`,
    * `COMPLAINT`, `SES_THROTTLE`, `SES_ERROR`, `INVALID_CONTENT` or `INTERNAL_ERROR`; null if it did not fail.
    */
-  failureCode?: string | null;
+  failureCode: string | null;
   /** Description of the failure in English; null if the e-mail did not fail. */
-  failureReason?: string | null;
+  failureReason: string | null;
   /**
    * When the next attempt after a failed one is planned; null before the first attempt, and once the e-mail was sent
    * or has failed.
    */
-  nextRetryAt?: string | null;
+  nextRetryAt: string | null;
   /** Id of the e-mail (`out_…`). */
   outboxId: string;
   /** Address of the recipient, masked: `j***@e***le.com`. */
   recipient: string;
   /** When the mail server or SES accepted the e-mail; null if it has not. It stays set if the e-mail bounces later. */
-  sentAt?: string | null;
+  sentAt: string | null;
   /** Status of the e-mail. */
   status: EmailStatus;
   /** Subject line of the e-mail. */
@@ -676,7 +676,7 @@ export interface EmailSummary {
 /** Webhooks of the tenant, and the limit of the plan. */
 export interface EndpointUsage {
   /** Maximum number of webhooks; null if the plan has no limit. */
-  limit?: number | null;
+  limit: number | null;
   /** Number of webhooks that the tenant has. */
   used: number;
 }
@@ -697,7 +697,7 @@ export interface Erasure {
    */
   in_flight: number;
   /** `cursor` of the request that continues the search; null if everything was searched. */
-  next_cursor?: string | null;
+  next_cursor: string | null;
 }
 
 /** An event with its data and its deliveries. */
@@ -709,17 +709,17 @@ export interface Event {
   /** The deliveries of the event: one for each webhook, and further ones if it was replayed to other webhooks. */
   deliveries: Delivery[];
   /** When the content of the event was erased; null if it was not. */
-  erased_at?: string | null;
+  erased_at: string | null;
   /** Your own id for the event; null if none was given. */
-  external_id?: string | null;
+  external_id: string | null;
   /** Id of the event (`evt_…`). */
   id: string;
   /** Whether it was created by a test call. */
   is_test: boolean;
   /** Number of the event within its subject, from 1; null if it has no subject. */
-  sequence_number?: number | null;
+  sequence_number: number | null;
   /** What the event is about, as the publisher gave it; null if nothing was given. */
-  subject?: string | null;
+  subject: string | null;
   /** Type of the event, e.g. `invoice.paid`. */
   type: string;
 }
@@ -747,17 +747,17 @@ export interface EventSummary {
   /** Number of webhooks that the event is delivered to. */
   deliveries: number;
   /** Your own id for the event; null if none was given. */
-  external_id?: string | null;
+  external_id: string | null;
   /** Id of the event (`evt_…`). */
   id: string;
   /** Whether it was created by a test call. */
   is_test: boolean;
   /** Number of the event within its subject, from 1; null if it has no subject. */
-  sequence_number?: number | null;
+  sequence_number: number | null;
   /** What the event is about, as the publisher gave it; null if nothing was given. */
-  subject?: string | null;
+  subject: string | null;
   /** Slug of the tenant. Present only if the operator lists the events of all tenants. */
-  tenant?: string | null;
+  tenant?: string;
   /** Type of the event, e.g. `invoice.paid`. */
   type: string;
 }
@@ -786,11 +786,11 @@ export interface EventType {
 /** Events of the current month, and the limit of the plan. */
 export interface EventUsage {
   /** Maximum number of events per calendar month (UTC); null if the plan has no limit. */
-  limit?: number | null;
+  limit: number | null;
   /** When the next month starts (UTC). */
   resets_at: string;
   /** Number of events accepted this month; null if the plan has no limit, because they are then not counted. */
-  used?: number | null;
+  used: number | null;
 }
 
 /** Health of the webhook, as seen by the node that answers. The circuit breaker is that of any node. */
@@ -801,7 +801,7 @@ export interface Health {
    */
   circuit_breaker: CircuitBreakerState;
   /** Until when attempts are suspended; then one delivery is sent as a test. Null unless the circuit breaker is open. */
-  circuit_open_until?: string | null;
+  circuit_open_until: string | null;
   /** Whether further deliveries wait in the store. */
   has_backlog: boolean;
   /** Number of attempts in flight. */
@@ -868,7 +868,7 @@ export type Lane = "webhook" | "dispatch" | "email";
 /** Status of the ledger of received webhooks. */
 export interface Ledger {
   /** The newest checkpoint of any node; null if there is none. */
-  checkpoint?: Checkpoint | null;
+  checkpoint: Checkpoint | null;
   /** Number of lines in the ledger. */
   size: number;
 }
@@ -897,7 +897,7 @@ export interface NewSource extends Source {
 /** A new webhook with its signing secret. */
 export interface NewWebhook extends Webhook {
   /** Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`. */
-  public_key?: string | null;
+  public_key: string | null;
   /** The secret that deliveries are signed with. */
   secret: string;
   /** `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`. */
@@ -926,13 +926,13 @@ export interface Node {
   /** Name of the node. */
   name: string;
   /** When the first of these deliveries became due; null if the node holds none. */
-  oldest_due_at?: string | null;
+  oldest_due_at: string | null;
   /** What the node does; empty for a node of an earlier version. */
   roles: NodeRole[];
   /** `alive`, `silent` (no heartbeat for 20 seconds) or `dead` (its deliveries were taken over). */
   state: NodeState;
   /** Version of the gateway that the node runs; null for an earlier version that does not report it. */
-  version?: string | null;
+  version: string | null;
 }
 
 /** Deliveries of one cell that a node holds. */
@@ -1032,7 +1032,7 @@ export interface Queue {
    * When the oldest pending delivery became due or, if none is due yet, when the first one will be; null if none is
    * pending.
    */
-  oldest_due_at?: string | null;
+  oldest_due_at: string | null;
   /** Number of deliveries that no node holds, due now or later. */
   pending: number;
   /** Number of deliveries that wait for an earlier one of their subject. */
@@ -1044,7 +1044,7 @@ export interface Queues {
   /** One queue per lane. */
   data: Queue[];
   /** Always null: the list has one page. */
-  next_cursor?: string | null;
+  next_cursor: string | null;
   /** Ids of the tenants that are paused. */
   paused_tenants: string[];
   /** Ids of the webhooks that are paused. */
@@ -1080,24 +1080,24 @@ export interface ReceiptDelivery {
   /** When the delivery was created. */
   created_at: string;
   /** When the successful response arrived; null if the delivery has not succeeded. */
-  delivered_at?: string | null;
+  delivered_at: string | null;
   /** Id of the delivery (`dlv_…`). */
   id: string;
   /** Why the delivery failed permanently, or else why the last attempt failed; null if it did not fail. */
-  last_error?: string | null;
+  last_error: string | null;
   /** Code of the failure in `last_error`, e.g. `HTTP_503` or `TIMEOUT`; null if there is none. */
-  last_error_code?: string | null;
+  last_error_code: string | null;
   /**
    * When the next attempt after a failed one is planned; null before the first attempt, and once the delivery has
    * ended.
    */
-  next_retry_at?: string | null;
+  next_retry_at: string | null;
   /** HTTP status of the last attempt's response; null if there was no response. */
-  response_status?: number | null;
+  response_status: number | null;
   /** Status of the delivery. */
   status: DeliveryStatus;
   /** The current URL of the target; null if the source no longer has this target. */
-  target_url?: string | null;
+  target_url: string | null;
 }
 
 /** A delivery of a receipt, with its attempts. */
@@ -1112,9 +1112,9 @@ export interface ReceiptDetail extends ReceiptSummary {
   /** One delivery per target, targets added by a later retry included. */
   deliveries: ReceiptDeliveryDetail[];
   /** When the content of the receipt was erased; null if it was not. */
-  erased_at?: string | null;
+  erased_at: string | null;
   /** The request headers, with secrets masked; null for old receipts, whose headers were not stored. */
-  headers?: Record<string, string> | null;
+  headers: Record<string, string> | null;
   /** The body as it was received, with secrets masked; null if the content was erased. */
   payload: unknown;
 }
@@ -1141,7 +1141,7 @@ export interface ReceiptSummary {
   /** Number of attempts of all deliveries together. */
   attempts: number;
   /** The partner's own id of the event; null if the webhook has none. */
-  event_id?: string | null;
+  event_id: string | null;
   /** Id of the receipt (`rcp_…`). */
   id: string;
   /** Whether the webhook is a test event that the gateway created itself. */
@@ -1152,7 +1152,7 @@ export interface ReceiptSummary {
    * Code and reason of the last failure of a delivery that has not succeeded, as `CODE: reason`; null if there is
    * none.
    */
-  last_error?: string | null;
+  last_error: string | null;
   /** Name of the partner that sent the webhook. */
   partner: string;
   /** Size of the request body in bytes. */
@@ -1163,7 +1163,7 @@ export interface ReceiptSummary {
    * Kind of event that the sender named, in a header such as `X-Shopify-Topic` or in the SNS message; null if it
    * named none.
    */
-  topic?: string | null;
+  topic: string | null;
   /** When the webhook was received. */
   ts_received: string;
 }
@@ -1177,17 +1177,17 @@ export interface RejectedEvent {
   /** Why the event was rejected, and how to fix it. */
   detail: string;
   /** Your own id for the event; null if none was given. */
-  external_id?: string | null;
+  external_id: string | null;
   /** Id of the event (`evt_…`), which `gancho.publish` returned. */
   id: string;
   /** Idempotency key of the event; null if none was given. */
-  idempotency_key?: string | null;
+  idempotency_key: string | null;
   /** When `gancho.publish` was called. */
   published_at: string;
   /** When the event was rejected. */
   rejected_at: string;
   /** What the event is about, as the publisher gave it; null if nothing was given. */
-  subject?: string | null;
+  subject: string | null;
   /** Id of the tenant that the event was published for. */
   tenant_id: string;
   /** Type of the event. */
@@ -1199,7 +1199,7 @@ export interface Rejection {
   /** When the webhook was rejected. */
   at: string;
   /** Further details of the reason, in English; null if there are none. */
-  detail?: string | null;
+  detail: string | null;
   /** Request headers by name, with secrets masked. */
   headers: Record<string, string>;
   /** Name of the partner in the URL, as the sender wrote it, cut to 64 characters. */
@@ -1219,7 +1219,7 @@ export interface Reloaded {
   /** Changed settings that take effect when the node is restarted. */
   needs_restart: string[];
   /** SHA-256 of the policy pack, in hex. Null on a gateway that receives no webhooks. */
-  policy_hash?: string | null;
+  policy_hash: string | null;
 }
 
 /** What to replay: at least one condition, unless `all` is true. */
@@ -1247,11 +1247,11 @@ export interface ReplayJob {
   /** Whether the replay only counts what would be sent. */
   dry_run: boolean;
   /** Why the replay as a whole failed; null if it did not. */
-  error?: string | null;
+  error: string | null;
   /** Number of deliveries that could not be sent again. */
   failed: number;
   /** When the replay ended; null if it has not ended. */
-  finished_at?: string | null;
+  finished_at: string | null;
   /** Id of the replay (`rpl_…`). */
   id: string;
   /** False if counting stopped early: `total` is then a lower bound. */
@@ -1262,21 +1262,21 @@ export interface ReplayJob {
    * Outcomes of the deliveries that were sent again. Null if they were not counted: in lists, and in responses that
    * create or cancel a replay.
    */
-  outcomes?: ReplayOutcomeCounts | null;
+  outcomes: ReplayOutcomeCounts | null;
   /** Maximum deliveries per second. */
   rate: number;
   /** Number of deliveries skipped because they are in flight or their webhook is deleted or disabled. */
   skipped: number;
   /** When the replay started; null if it has not started. */
-  started_at?: string | null;
+  started_at: string | null;
   /** State of the replay. */
   state: ReplayState;
   /** Slug of the tenant. Present only if the operator reads replays of all tenants. */
-  tenant?: string | null;
+  tenant?: string;
   /** Id of the tenant; null for a replay of the operator over all tenants. */
-  tenant_id?: string | null;
+  tenant_id: string | null;
   /** Id of the webhook that everything is sent to; null if deliveries go to their original targets. */
-  to?: string | null;
+  to: string | null;
   /** Number of deliveries to send; 0 until they are counted. */
   total: number;
 }
@@ -1305,11 +1305,11 @@ export type ReplayState = "pending" | "running" | "done" | "canceled" | "failed"
 /** How long the data of a tenant is stored, as durations such as `30d`. Null for the operator's default. */
 export interface Retention {
   /** How long dead letters are stored, before they are archived. */
-  dead_letters?: string | null;
+  dead_letters: string | null;
   /** How long e-mails are stored, after they were sent or have failed. */
-  emails?: string | null;
+  emails: string | null;
   /** How long events are stored with their deliveries, after those have ended. */
-  events?: string | null;
+  events: string | null;
 }
 
 /** How long what the tenant has sent is stored. Default: set by the operator. */
@@ -1325,13 +1325,13 @@ export interface RetentionInput {
 /** Retry schedule: either `schedule`, or `base`, `max` and `attempts`. */
 export interface Retry {
   /** Maximum number of attempts. Absent if there is a `schedule`. */
-  attempts?: number | null;
+  attempts?: number;
   /** First delay, e.g. `1s`; each following delay is twice as long. Absent if there is a `schedule`. */
-  base?: string | null;
+  base?: string;
   /** Maximum delay, e.g. `60s`. Absent if there is a `schedule`. */
-  max?: string | null;
+  max?: string;
   /** Delays between attempts, e.g. `1s`; one fewer than the number of attempts. Absent if the schedule has a `base`. */
-  schedule?: string[] | null;
+  schedule?: string[];
 }
 
 /** Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s. */
@@ -1349,9 +1349,9 @@ export interface RetryInput {
 /** The new signing secret of a webhook. */
 export interface RotatedSecret {
   /** Until when deliveries are also signed with the previous secret; null without an overlap. */
-  old_secret_until?: string | null;
+  old_secret_until: string | null;
   /** Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`. */
-  public_key?: string | null;
+  public_key: string | null;
   /** The new secret. */
   secret: string;
   /** `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`. */
@@ -1375,17 +1375,17 @@ export interface SealingKeys {
 /** An object that a search has found. */
 export interface SearchMatch {
   /** When the object was created; null for sources, tenants, webhooks and event types. */
-  created_at?: string | null;
+  created_at: string | null;
   /** Id of the object; for an event type, its name. */
   id: string;
   /** Whether the search text is this id. */
   is_id: boolean;
   /** Name or URL of the object, or the type of its event; null if it has none. */
-  name?: string | null;
+  name: string | null;
   /** Name of the partner, for a source or a receipt; null otherwise. */
-  partner?: string | null;
+  partner: string | null;
   /** Slug of the tenant that the object belongs to; null if it belongs to none. */
-  tenant?: string | null;
+  tenant: string | null;
   /** Type of the object. */
   type: SearchMatchType;
 }
@@ -1439,7 +1439,7 @@ export interface Source {
   /** When the source was created. */
   created_at: string;
   /** JSON pointer to the event id in the body; null if the preset defines it. */
-  event_id_pointer?: string | null;
+  event_id_pointer: string | null;
   /** Whether a verify token for Meta's subscription handshake is set. */
   has_verify_token: boolean;
   /** Id of the source (`src_…`). */
@@ -1454,9 +1454,9 @@ export interface Source {
    */
   preset: unknown;
   /** Rate limit per key for incoming webhooks; null if there is none. */
-  rate_limit?: RateLimit | null;
+  rate_limit: RateLimit | null;
   /** Retry schedule of dispatches; null for the default schedule. */
-  retry?: Retry | null;
+  retry: Retry | null;
   /** JSON Schema that request bodies must match; null if any body is accepted. */
   schema: unknown;
   /** URLs that receipts are dispatched to. */
@@ -1482,11 +1482,11 @@ export interface SourceKey {
   /** Id of the key, unique among the keys of the source. */
   key_id: string;
   /** The key is not valid from this time on; null if there is no such limit. */
-  not_after?: string | null;
+  not_after: string | null;
   /** The key is not valid before this time; null if there is no such limit. */
-  not_before?: string | null;
+  not_before: string | null;
   /** The partner's public key, in base64; null for `hmac`. */
-  publicKey?: string | null;
+  publicKey: string | null;
   /** Signature scheme: `hmac` or `ed25519`. */
   scheme: string;
 }
@@ -1531,13 +1531,13 @@ export interface Suppression {
   /** E-mail address, in lower case. */
   address: string;
   /** Diagnostic text of the bounce or complaint; null if there is none. */
-  detail?: string | null;
+  detail: string | null;
   /** Why the address is suppressed. */
   reason: SuppressionReason;
   /** Since when the address has been suppressed. */
   since: string;
   /** Slug of the tenant. Present only if the operator lists the addresses of all tenants. */
-  tenant?: string | null;
+  tenant?: string;
 }
 
 /** Why an address is suppressed. `bounce`: an e-mail to it bounced permanently. `complaint`: the recipient complained. `manual`: it was added by hand. */
@@ -1556,7 +1556,7 @@ export interface Tenant {
   /** Name of the plan, which limits webhooks and events per month. */
   plan: string;
   /** Maximum rate of publishing; null for the operator's default. */
-  publish_rate?: RateLimit | null;
+  publish_rate: RateLimit | null;
   retention: Retention;
   /** Short name of the tenant, which is unique and never changes. Used in paths and in `X-Tenant`. */
   slug: string;
@@ -1573,11 +1573,11 @@ export interface TenantMetadata {
 /** The move of a tenant from one cell to another. */
 export interface TenantMove {
   /** How long writes for the tenant were blocked, in milliseconds; null before that. */
-  closed_ms?: number | null;
+  closed_ms: number | null;
   /** Rows that were copied to the new cell so far, without those that changed meanwhile. */
   copied_rows: number;
   /** Why the move failed; null if it did not. A failed move is retried automatically. */
-  error?: string | null;
+  error: string | null;
   /** Name of the cell that the tenant moves from. */
   from: string;
   /** Rows that were removed so far: from the old cell, or the copies if the move is taken back. */
@@ -1605,21 +1605,21 @@ export interface TenantStats {
 /** Result of a test delivery. */
 export interface TestOutcome {
   /** The attempt in detail; null if none was made in time. */
-  attempt?: AttemptEntry | null;
+  attempt: AttemptEntry | null;
   /** Id of the test delivery (`dlv_…`). */
   delivery_id: string;
   /** Why the test failed; null if it succeeded. */
-  error?: string | null;
+  error: string | null;
   /** Id of the sample event (`evt_…`). */
   event_id: string;
   /** Type of the sample event. */
   event_type: string;
   /** Duration of the attempt in milliseconds; null if none was made in time. */
-  latency_ms?: number | null;
+  latency_ms: number | null;
   /** The first 16 KiB of the response body, as text; null if there was no response. */
-  response_body?: string | null;
+  response_body: string | null;
   /** HTTP status of the response; null if there was no response. */
-  response_status?: number | null;
+  response_status: number | null;
   /** Status of the delivery after the first attempt. */
   status: DeliveryStatus;
   /** Whether the webhook responded with 2xx. */
@@ -1680,7 +1680,7 @@ export interface WaitingFor {
   /** Why the delivery is waiting. */
   reason: WaitReason;
   /** When the wait ends; null if that is not known. */
-  until?: string | null;
+  until: string | null;
 }
 
 /** An endpoint of a tenant: a URL that events are delivered to, with its settings and its health. */
@@ -1691,13 +1691,13 @@ export interface Webhook {
    * Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing` (its deliveries failed for too
    * long); null if the gateway did not disable it.
    */
-  disabled_reason?: string | null;
+  disabled_reason: string | null;
   /** Event types that the webhook is subscribed to: names, `invoice.*` for a prefix, or `*` for all. */
   events: string[];
   /** Your own id for the webhook; null if it has none. */
-  external_id?: string | null;
+  external_id: string | null;
   /** Since when all attempts have failed; null while deliveries succeed. */
-  failing_since?: string | null;
+  failing_since: string | null;
   /** Custom headers of every delivery, by name. The values are masked. */
   headers: Record<string, string>;
   health: Health;
@@ -1708,32 +1708,32 @@ export interface Webhook {
   /** Whether the webhook itself is paused: its deliveries wait until it is resumed. */
   is_paused: boolean;
   /** Maximum number of concurrent deliveries over all nodes; null for the default of 64 on each node. */
-  max_in_flight?: number | null;
+  max_in_flight: number | null;
   /** Custom JSON object, stored with the webhook. */
   metadata: unknown;
   /** Display name; empty if none was given. */
   name: string;
   /** Until when deliveries are also signed with a previous secret; null if there is no such secret. */
-  old_secret_until?: string | null;
+  old_secret_until: string | null;
   /** In which order events are delivered. */
   ordering: Ordering;
   /**
    * What holds the deliveries of the webhook: the pause of the `webhook`, of its `tenant`, or of the `lane` for all
    * tenants; null if nothing is paused.
    */
-  paused_by?: PausedBy | null;
+  paused_by: PausedBy | null;
   /** Profile, which defines the format, signature, timeout and retry schedule of deliveries. */
   profile: string;
   /** Rate limit of deliveries; null if there is none. */
-  rate_limit?: RateLimit | null;
+  rate_limit: RateLimit | null;
   /** Retry schedule; null for the profile's default. */
-  retry?: Retry | null;
+  retry: Retry | null;
   /** Slug of the tenant. Present only if the operator lists the webhooks of all tenants. */
-  tenant?: string | null;
+  tenant?: string;
   /** Id of the tenant that the webhook belongs to. */
   tenant_id: string;
   /** Time limit of an attempt, e.g. `15s`; null for the profile's default. */
-  timeout?: string | null;
+  timeout: string | null;
   /** When the webhook was last changed. */
   updated_at: string;
   /** URL that events are delivered to. */
@@ -1745,7 +1745,7 @@ export interface WebhookSecret {
   /** Until when deliveries are also signed with each of the previous secrets, newest first; empty if there are none. */
   old_secrets_until: string[];
   /** Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`. */
-  public_key?: string | null;
+  public_key: string | null;
   /** The current secret. */
   secret: string;
   /** `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`. */
@@ -1757,7 +1757,7 @@ export interface WebhookStats {
   /** The last 24 hours by hour, oldest first. */
   bins: StatsBin[];
   /** Display name of the webhook, which may be empty; null if the webhook was deleted. */
-  name?: string | null;
+  name: string | null;
   /** Id of the tenant that the webhook belongs to. */
   tenant_id: string;
   /** Figures of the last 24 hours. */
@@ -2502,7 +2502,7 @@ export interface CreateWebhookOptions {
 
 /** What `eventTypes.list` takes. */
 export interface ListEventTypesOptions {
-  /** Maximum number of items per page. Default: 50. */
+  /** Maximum number of items per page. Default: 500. */
   limit?: number;
   /** Only event types of this catalog. */
   catalog?: "email" | "agents" | "saas" | "operations" | "operator" | "tenant";

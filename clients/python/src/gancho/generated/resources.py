@@ -1383,11 +1383,11 @@ class EventTypes(Resource):
     ) -> Pages[models.EventType]:
         """List event types.
 
-        The catalogs `email`, `agents`, `saas` and `operations` are built in. The default `limit` is 500.
+        The catalogs `email`, `agents`, `saas` and `operations` are built in.
 
         Required scope: `read`. The operator token works on all tenants, or with `X-Tenant` on one.
 
-        :param limit: Maximum number of items per page. Default: 50.
+        :param limit: Maximum number of items per page. Default: 500.
         :param catalog: Only event types of this catalog.
         """
         return self._list(

@@ -22,34 +22,43 @@ pub struct Delivery {
     pub id: String,
     /// Slug of the tenant. Present only if the operator reads deliveries of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tenant: Option<String>,
     /// Id of the tenant. Present only together with `tenant`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tenant_id: Option<String>,
     /// What is delivered: an event, a receipt or an e-mail.
     #[schema(value_type = words::Lane)]
     pub lane: &'static str,
     /// Id of the webhook that the event is delivered to. Present only in the lane `webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub webhook_id: Option<String>,
     /// Id of the event. Present only in the lane `webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub event_id: Option<String>,
     /// Type of the event, e.g. `invoice.paid`. Present only in the lane `webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub event_type: Option<String>,
     /// Name of the partner that sent the receipt. Present only in the lane `dispatch`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub partner: Option<String>,
     /// Id of the receipt. Present only in the lane `dispatch`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub receipt_id: Option<String>,
     /// Current URL of the target. Present only in the lane `dispatch`, and absent if the source no longer has this
     /// target.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub target_url: Option<String>,
     /// Id of the e-mail, see `GET /v1/emails/{outbox_id}`. Present only in the lane `email`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub outbox_id: Option<String>,
     /// Your own id of the event or e-mail, or the partner's event id of a receipt; null if there is none.
     pub external_id: Option<String>,

@@ -6,11 +6,7 @@ use super::{TAG, view::EventType};
 use crate::{
     answer::Answer,
     cursor::CursorScope,
-    input::{
-        Request,
-        query::{MAX_ROWS, Paging},
-        request,
-    },
+    input::{Request, query::MAX_ROWS, request},
     problem::Problem,
     render::List,
     route::{Call, Gives, Needs, Route},
@@ -18,7 +14,10 @@ use crate::{
 
 request! {
     struct EventTypesQuery {
-        flatten page: Paging,
+        /// Maximum number of items per page. Default: 500.
+        optional limit: u64 as count(1, MAX_ROWS),
+        /// The `next_cursor` of the previous page.
+        optional cursor: String as cursor(),
         /// Only event types of this catalog.
         optional catalog: String as choice(&["email", "agents", "saas", "operations", "operator", "tenant"]),
     }
@@ -32,18 +31,18 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<EventType>>("A page of event types, by name."),
     tag: TAG,
     summary: "List event types",
-    about: "The catalogs `email`, `agents`, `saas` and `operations` are built in. The default `limit` is 500.",
+    about: "The catalogs `email`, `agents`, `saas` and `operations` are built in.",
     run: |call| Box::pin(run(call)),
     ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
-    let EventTypesQuery { page, catalog } = call.parse_query()?;
+    let EventTypesQuery { limit, cursor, catalog } = call.parse_query()?;
     let scope = CursorScope::of(call.route.path, owner.tenant(), &call.parameters);
-    let cursor = page.cursor.as_deref();
+    let cursor = cursor.as_deref();
     let after = cursor.map(|cursor| call.api.cursors.open(&scope, cursor)).transpose()?;
-    let max = page.limit.unwrap_or(MAX_ROWS) as usize;
+    let max = limit.unwrap_or(MAX_ROWS) as usize;
     let all = call.api.event_types.list(owner).await?;
     let mut rest = all.into_iter().filter(|one| {
         catalog.as_deref().is_none_or(|name| one.catalog.name() == name)

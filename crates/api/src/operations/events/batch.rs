@@ -47,21 +47,27 @@ pub struct BatchResult {
     pub status: u16,
     /// Id of the event (`evt_…`). Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub id: Option<String>,
     /// Type of the event. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub r#type: Option<String>,
     /// When the event was accepted. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub created_at: Option<Timestamp>,
     /// Number of webhooks that the event is delivered to. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub deliveries: Option<usize>,
     /// `true` if the event was published before with the same idempotency key; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub replayed: Option<bool>,
     /// Why the event was refused. Absent if it was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub error: Option<BatchError>,
 }
 

@@ -16,6 +16,7 @@ pub struct EventSummary {
     pub id: String,
     /// Slug of the tenant. Present only if the operator lists the events of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tenant: Option<String>,
     /// Type of the event, e.g. `invoice.paid`.
     pub r#type: String,

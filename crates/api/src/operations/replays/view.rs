@@ -17,6 +17,7 @@ pub struct ReplayJob {
     pub id: String,
     /// Slug of the tenant. Present only if the operator reads replays of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tenant: Option<String>,
     /// Id of the tenant; null for a replay of the operator over all tenants.
     pub tenant_id: Option<String>,

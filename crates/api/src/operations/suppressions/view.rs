@@ -11,6 +11,7 @@ use crate::render::{Timestamp, words};
 pub struct Suppression {
     /// Slug of the tenant. Present only if the operator lists the addresses of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tenant: Option<String>,
     /// E-mail address, in lower case.
     pub address: String,

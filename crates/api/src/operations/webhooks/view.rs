@@ -24,6 +24,7 @@ pub struct Webhook {
     pub tenant_id: String,
     /// Slug of the tenant. Present only if the operator lists the webhooks of all tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub tenant: Option<String>,
     /// Display name; empty if none was given.
     pub name: String,
@@ -77,15 +78,19 @@ pub struct Webhook {
 pub struct Retry {
     /// Delays between attempts, e.g. `1s`; one fewer than the number of attempts. Absent if the schedule has a `base`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub schedule: Option<Vec<String>>,
     /// First delay, e.g. `1s`; each following delay is twice as long. Absent if there is a `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub base: Option<String>,
     /// Maximum delay, e.g. `60s`. Absent if there is a `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub max: Option<String>,
     /// Maximum number of attempts. Absent if there is a `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub attempts: Option<u32>,
 }
 
