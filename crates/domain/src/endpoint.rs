@@ -52,11 +52,11 @@ pub struct Health {
     /// When its owner was warned of the failures.
     pub warned_at: Option<Time>,
     /// Why the gateway has disabled it.
-    pub disabled: Option<Disabled>,
+    pub disabled: Option<DisableReason>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disabled {
+pub enum DisableReason {
     /// It responded with 410.
     Gone,
     /// All its deliveries failed for too long.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{Disabled, Health, Time};
+use crate::{DisableReason, Health, Time};
 
 /// What an attempt says about an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum AttemptSignal {
 pub enum HealthNotice {
     /// It has been failing for half the time after which it is disabled.
     Failing,
-    Disabled(Disabled),
+    Disabled(DisableReason),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,14 +45,14 @@ impl Health {
         match (seen, self.failing_since) {
             (AttemptSignal::Worked, None) => None,
             (AttemptSignal::Worked, Some(_)) => quiet(Self::default()),
-            (AttemptSignal::Gone, _) => Some(self.switched_off(Disabled::Gone)),
+            (AttemptSignal::Gone, _) => Some(self.switched_off(DisableReason::Gone)),
             (AttemptSignal::Failed, None) => {
                 quiet(Self { failing_since: Some(now), ..self.clone() })
             }
             (AttemptSignal::Failed, Some(since)) => {
                 let failing = now.since(since.max(trusted_since?));
                 if failing >= failing_for {
-                    return Some(self.switched_off(Disabled::Failing));
+                    return Some(self.switched_off(DisableReason::Failing));
                 }
                 (failing >= failing_for / 2 && self.warned_at.is_none()).then(|| Change {
                     health: Self { warned_at: Some(now), ..self.clone() },
@@ -62,7 +62,7 @@ impl Health {
         }
     }
 
-    fn switched_off(&self, why: Disabled) -> Change {
+    fn switched_off(&self, why: DisableReason) -> Change {
         Change {
             health: Self { disabled: Some(why), ..self.clone() },
             tell: Some(HealthNotice::Disabled(why)),
@@ -70,7 +70,7 @@ impl Health {
     }
 }
 
-impl Disabled {
+impl DisableReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gone => "gone",
@@ -112,7 +112,7 @@ mod tests {
         }
         assert_eq!(
             told,
-            [(60, HealthNotice::Failing), (120, HealthNotice::Disabled(Disabled::Failing))]
+            [(60, HealthNotice::Failing), (120, HealthNotice::Disabled(DisableReason::Failing))]
         );
         assert_eq!(health.failing_since, Some(START));
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn gone_is_at_once_and_a_clock_that_goes_back_does_no_harm() {
         let change = after(&Health::default(), AttemptSignal::Gone, START).unwrap();
-        assert_eq!(change.tell, Some(HealthNotice::Disabled(Disabled::Gone)));
+        assert_eq!(change.tell, Some(HealthNotice::Disabled(DisableReason::Gone)));
         let failing = after(&Health::default(), AttemptSignal::Failed, START).unwrap().health;
         assert_eq!(after(&failing, AttemptSignal::Failed, Time::ZERO), None);
     }
@@ -147,7 +147,7 @@ mod tests {
         let half = failed(jumped + 3 * DAY, Some(jumped));
         assert_eq!(half, Some(Some(HealthNotice::Failing)));
         let whole = failed(jumped + 5 * DAY, Some(jumped));
-        assert_eq!(whole, Some(Some(HealthNotice::Disabled(Disabled::Failing))));
+        assert_eq!(whole, Some(Some(HealthNotice::Disabled(DisableReason::Failing))));
         let gone = failing.after(AttemptSignal::Gone, jumped, FOR, None);
         assert!(gone.is_some(), "a 410 needs no clock");
     }

@@ -58,7 +58,7 @@ pub use decide::{NextStep, RetryContext, decide};
 pub use delivery::{State, Status};
 pub use drafts::{RateDraft, RetryDraft};
 pub use end_reason::EndReason;
-pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
+pub use endpoint::{DisableReason, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};
 pub use failure::{Code, Failure};
 pub use field_error::FieldError;

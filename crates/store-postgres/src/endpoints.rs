@@ -1,7 +1,9 @@
 //! The endpoints of tenants.
 
 use async_trait::async_trait;
-use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
+use gancho_domain::{
+    DisableReason, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time,
+};
 use gancho_store::{Endpoints, Result, retry_plan_codec, rotated_secrets_codec};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -191,8 +193,8 @@ async fn write(
     let events: Vec<String> = endpoint.events.iter().map(Pattern::to_string).collect();
     let health = &endpoint.health;
     let disabled = health.disabled.map(|why| match why {
-        Disabled::Gone => 1_i16,
-        Disabled::Failing => 2,
+        DisableReason::Gone => 1_i16,
+        DisableReason::Failing => 2,
     });
     execute(
         session,
@@ -258,8 +260,8 @@ fn endpoint(row: &Row) -> Result<Endpoint> {
             warned_at: rows::maybe_time(row, 19)?,
             disabled: match rows::get::<Option<i16>>(row, 20)? {
                 None => None,
-                Some(1) => Some(Disabled::Gone),
-                Some(2) => Some(Disabled::Failing),
+                Some(1) => Some(DisableReason::Gone),
+                Some(2) => Some(DisableReason::Failing),
                 Some(other) => return Err(corrupt(format!("no reason has the number {other}"))),
             },
         },

@@ -1,7 +1,9 @@
 //! The endpoints of tenants.
 
 use async_trait::async_trait;
-use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
+use gancho_domain::{
+    DisableReason, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time,
+};
 use gancho_store::{Endpoints, Result, StoreError, retry_plan_codec, rotated_secrets_codec};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -249,8 +251,8 @@ fn write(
         health.failing_since.map(Time::micros),
         health.warned_at.map(Time::micros),
         health.disabled.map(|why| match why {
-            Disabled::Gone => 1,
-            Disabled::Failing => 2,
+            DisableReason::Gone => 1,
+            DisableReason::Failing => 2,
         }),
         endpoint.updated_at.micros(),
         endpoint.version as i64,
@@ -291,8 +293,8 @@ fn endpoint(row: &Row<'_>) -> Result<Endpoint, TxError> {
             warned_at: rows::maybe_time(row, 19)?,
             disabled: match row.get::<_, Option<i64>>(20)? {
                 None => None,
-                Some(1) => Some(Disabled::Gone),
-                Some(2) => Some(Disabled::Failing),
+                Some(1) => Some(DisableReason::Gone),
+                Some(2) => Some(DisableReason::Failing),
                 Some(other) => return Err(corrupt(format!("no reason has the number {other}"))),
             },
         },

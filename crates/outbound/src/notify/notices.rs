@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gancho_domain::{
-    DeliveryId, Disabled, Endpoint, EndpointId, Failure, TenantId, Time, mask::MASK,
+    DeliveryId, DisableReason, Endpoint, EndpointId, Failure, TenantId, Time, mask::MASK,
 };
 use gancho_store::Job;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl Notice {
 
     pub(crate) fn disabled(
         endpoint: &Endpoint,
-        why: Disabled,
+        why: DisableReason,
         missed: &MissedDeliveries,
         failure: Option<&Failure>,
     ) -> Self {

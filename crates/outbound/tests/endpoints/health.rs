@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Clock, Disabled, EndpointId, Health, RetryDraft, Status, Time};
+use gancho_domain::{Clock, DisableReason, EndpointId, Health, RetryDraft, Status, Time};
 use gancho_outbound::EndpointDraft;
 use gancho_store::{DeliveryFilter, DeliveryView};
 use gancho_testkit::{
@@ -60,7 +60,7 @@ async fn five_days_of_failures() {
     attempt(&stage).await;
     let endpoint = stage.read(id).await;
     assert!(!endpoint.is_active);
-    assert_eq!(endpoint.health.disabled, Some(Disabled::Failing));
+    assert_eq!(endpoint.health.disabled, Some(DisableReason::Failing));
     let calls = receiver.accepted();
     assert_eq!(stage.publish(event("a.b", "{}")).await.deliveries, 0, "it gets nothing any more");
     assert_eq!(receiver.accepted(), calls);
@@ -103,7 +103,7 @@ async fn a_clock_that_jumps_ahead_does_not_disable() {
     assert!(health(&stage, id).await.warned_at.is_some(), "it has failed for three days");
     stage.clock.advance(5 * DAY / 2);
     attempt(&stage).await;
-    assert_eq!(health(&stage, id).await.disabled, Some(Disabled::Failing));
+    assert_eq!(health(&stage, id).await.disabled, Some(DisableReason::Failing));
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn gone_is_switched_off_at_once() {
     assert_eq!(view.row.last_failure.unwrap().code().as_str(), "TARGET_GONE");
     let endpoint = stage.read(id).await;
     assert!(!endpoint.is_active);
-    assert_eq!(endpoint.health.disabled, Some(Disabled::Gone));
+    assert_eq!(endpoint.health.disabled, Some(DisableReason::Gone));
     let seen = &arrived(&notices, 1).await[0];
     let data = &seen.json()["data"];
     assert_eq!(

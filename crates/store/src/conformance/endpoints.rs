@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{
-    Disabled, Endpoint, Health, OldSecret, Ordering, Rate, RetryPlan, State, TenantId,
+    DisableReason, Endpoint, Health, OldSecret, Ordering, Rate, RetryPlan, State, TenantId,
 };
 
 use super::{
@@ -64,7 +64,7 @@ fn full_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
         health: Health {
             failing_since: Some(world.now() - secs(3_600)),
             warned_at: Some(world.now() - secs(60)),
-            disabled: Some(Disabled::Failing),
+            disabled: Some(DisableReason::Failing),
         },
         updated_at: world.now() + secs(5),
         version: 7,

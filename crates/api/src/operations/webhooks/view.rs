@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gancho_domain::{Disabled, Endpoint, Lane, Ordering, RetryPlan, span};
+use gancho_domain::{DisableReason, Endpoint, Lane, Ordering, RetryPlan, span};
 use gancho_store::Pause;
 use gancho_wire::SecretFormat;
 use serde::Serialize;
@@ -165,8 +165,8 @@ impl Webhook {
             metadata: Json::of(endpoint.metadata.as_bytes()),
             failing_since: endpoint.health.failing_since.map(Timestamp),
             disabled_reason: endpoint.health.disabled.map(|why| match why {
-                Disabled::Gone => "gone",
-                Disabled::Failing => "failing",
+                DisableReason::Gone => "gone",
+                DisableReason::Failing => "failing",
             }),
             old_secret_until: old_secret_until(api, endpoint),
             created_at: Timestamp(endpoint.created_at),
