@@ -253,7 +253,7 @@ fn report_later(api: &Api, first: AuditEntry, counter: CounterKey) {
 /// Returns the id or name of what was created.
 fn created(answer: &Answer) -> Option<String> {
     #[derive(Deserialize)]
-    struct Created {
+    struct CreatedResource {
         id: Option<String>,
         partner: Option<String>,
         name: Option<String>,
@@ -261,7 +261,7 @@ fn created(answer: &Answer) -> Option<String> {
     }
     let Either::Left(body) = answer.body() else { return None };
     let body = body.clone().collect().now_or_never()?.ok()?.to_bytes();
-    let Created { id, partner, name, address } = serde_json::from_slice(&body).ok()?;
+    let CreatedResource { id, partner, name, address } = serde_json::from_slice(&body).ok()?;
     id.or(partner).or(name).or(address).map(|text| short(&text))
 }
 

@@ -51,14 +51,14 @@ pub(crate) struct Queue(Arc<CallQueue>);
 
 #[derive(Default)]
 struct CallQueue {
-    calls: Mutex<Waiting>,
+    calls: Mutex<WaitingCalls>,
     came: Notify,
     /// The number of waiting committers.
     idle: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingCalls {
     light: VecDeque<Call>,
     heavy: VecDeque<Call>,
     /// Whether a committer runs heavy calls now.
@@ -67,7 +67,7 @@ struct Waiting {
     last_was_heavy: bool,
 }
 
-impl Waiting {
+impl WaitingCalls {
     fn may_take_heavy(&self) -> bool {
         !self.heavy.is_empty() && !self.heavy_is_out
     }
@@ -212,7 +212,7 @@ impl Queue {
 
     /// Adds the calls that still fit. If other committers are idle, it leaves them their share: one prepares
     /// its batch while another waits for the disk.
-    fn take(&self, waiting: &mut Waiting, batch: &mut Batch) {
+    fn take(&self, waiting: &mut WaitingCalls, batch: &mut Batch) {
         let calls = if batch.is_heavy { &mut waiting.heavy } else { &mut waiting.light };
         let taken = &mut batch.calls;
         let mut rows = rows_of(&*taken);
@@ -237,7 +237,7 @@ impl Queue {
     /// Answers all waiting callers, because the server cannot be reached.
     pub(crate) fn refuse(&self, error: &StoreError) {
         let calls: Vec<Call> = {
-            let Waiting { light, heavy, .. } = &mut *self.0.calls.lock();
+            let WaitingCalls { light, heavy, .. } = &mut *self.0.calls.lock();
             light.drain(..).chain(heavy.drain(..)).collect()
         };
         for call in calls {

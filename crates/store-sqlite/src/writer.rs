@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot, watch};
 
 pub(crate) use self::turns::{Share, pages};
-use self::waiting::{MAX, Waiting};
+use self::waiting::{MAX, StepQueue};
 use crate::{
     key_buffer,
     open::{self, Options, WriterConnection},
@@ -113,7 +113,7 @@ impl Writer {
             gate: Gate::new(options, limit.clone()),
             opened,
             queue,
-            waiting: Waiting::default(),
+            waiting: StepQueue::default(),
             bell,
             tell,
             dead_letter_ttl: options.dead_letter_ttl,
@@ -233,7 +233,7 @@ struct Committer {
     opened: WriterConnection,
     gate: Gate,
     queue: Receiver<Call>,
-    waiting: Waiting,
+    waiting: StepQueue,
     bell: Arc<Notify>,
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,

@@ -30,7 +30,7 @@ struct CapturedRow {
 }
 
 #[derive(Deserialize)]
-struct Captured {
+struct CapturedEmail {
     #[serde(flatten)]
     row: CapturedRow,
     /// Headers, an empty line and the body.
@@ -60,7 +60,7 @@ struct Peek {
 const MAIL_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'";
 
-async fn find(visit: &Visit, id: &str) -> ApiResult<Captured> {
+async fn find(visit: &Visit, id: &str) -> ApiResult<CapturedEmail> {
     visit.get(Link::new(format!("/v1/dev/emails/{}", segment(id)))).await
 }
 
@@ -80,7 +80,7 @@ pub async fn show(visit: Visit) -> PageResult {
     let rows: List<CapturedRow> = visit.get(Link::new("/v1/dev/emails")).await?;
     let peek = match visit.params.get("peek") {
         Some(id) => {
-            let Captured { row, raw } = find(&visit, id).await?;
+            let CapturedEmail { row, raw } = find(&visit, id).await?;
             let has_html = mail_parts::part(&raw.0, "text/html").is_some();
             let frame = visit.link(format!("/captured/{}/html", segment(id)));
             Some(Peek {

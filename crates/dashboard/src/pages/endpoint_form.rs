@@ -86,7 +86,7 @@ pub async fn new(visit: Visit) -> PageResult {
 }
 
 #[derive(Deserialize)]
-struct Created {
+struct CreatedEndpoint {
     id: String,
 }
 
@@ -103,7 +103,7 @@ pub async fn create(submission: Submission) -> PageResult {
         }
         Err(problem) => return Err(problem),
     };
-    let Created { id } =
+    let CreatedEndpoint { id } =
         serde_json::from_value(created.clone()).map_err(crate::problem::Problem::internal)?;
     if form.get("then") == Some("test") {
         return Ok(endpoint::send_test(&visit, &segment(&id), None).await);

@@ -63,7 +63,7 @@ struct Event {
 }
 
 #[derive(Deserialize)]
-struct Canceled {
+struct CancelCount {
     canceled: u64,
 }
 
@@ -216,7 +216,7 @@ async fn of_external_id(
 pub async fn cancel(submission: Submission) -> PageResult {
     let visit = submission.visit;
     let link = Link::new(format!("/v1/events/{}/cancel", visit.segment("event")));
-    let done: Canceled = visit.post(link, json!({})).await?;
+    let done: CancelCount = visit.post(link, json!({})).await?;
     let here = visit.link(format!("{PATH}/{}", visit.segment("event")));
     Ok(visit.done(&here, visit.t.count("events.was_canceled", done.canceled)))
 }

@@ -51,11 +51,11 @@ struct QueuesPage {
     t: Texts,
     s: Shell,
     lanes: Vec<Queue>,
-    paused: Vec<Paused>,
+    paused: Vec<PausedRow>,
 }
 
 /// A paused tenant or endpoint.
-struct Paused {
+struct PausedRow {
     is_tenant: bool,
     name: Text,
     link: Link,
@@ -66,7 +66,7 @@ struct Paused {
 const MAX_ACTS: usize = 20;
 
 impl QueuesPage {
-    fn kind(&self, one: &Paused) -> Sentence {
+    fn kind(&self, one: &PausedRow) -> Sentence {
         if one.is_tenant { self.t.say("gate.tenant") } else { self.t.say("row.endpoint") }
     }
 }
@@ -103,7 +103,7 @@ pub async fn show(visit: Visit) -> PageResult {
     Ok(page::show(StatusCode::OK, &QueuesPage { t, s, lanes, paused }))
 }
 
-async fn tenants(visit: &Visit, ids: &[String]) -> Vec<Paused> {
+async fn tenants(visit: &Visit, ids: &[String]) -> Vec<PausedRow> {
     let mut paused = Vec::new();
     for (index, id) in ids.iter().enumerate() {
         let acting = visit.acting_for(id).await.ok();
@@ -114,12 +114,12 @@ async fn tenants(visit: &Visit, ids: &[String]) -> Vec<Paused> {
         };
         let slug = tenant.as_ref().map_or(id.as_str(), |tenant| &tenant.slug);
         let link = visit.link(format!("/tenants/{}", segment(slug)));
-        paused.push(Paused { is_tenant: true, name: slug.into(), link, act });
+        paused.push(PausedRow { is_tenant: true, name: slug.into(), link, act });
     }
     paused
 }
 
-async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
+async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<PausedRow> {
     let names = endpoint_names::read(visit, ids.iter()).await;
     let mut paused = Vec::new();
     for (index, id) in ids.iter().enumerate() {
@@ -128,7 +128,7 @@ async fn endpoints(visit: &Visit, ids: &[String]) -> Vec<Paused> {
         let name = names.get(id).filter(|name| !name.is_empty()).cloned();
         // The link leads to the page limited to its tenant.
         let link = visit.page(format!("/endpoints/{}", segment(id)));
-        paused.push(Paused {
+        paused.push(PausedRow {
             is_tenant: false,
             name: name.unwrap_or_else(|| id.as_str().into()),
             link,

@@ -159,7 +159,7 @@ impl Fields {
 }
 
 #[derive(Deserialize)]
-struct Created {
+struct CreatedSource {
     partner: String,
     dispatch_secret: String,
 }
@@ -189,8 +189,8 @@ pub async fn create(submission: Submission) -> PageResult {
     let Submission { visit, form } = submission;
     let fields = Fields::read(&form);
     let link = Link::new("/v1/sources");
-    match visit.send_text::<Created>(Method::POST, link, Some(fields.body(true))).await {
-        Ok(Created { partner, dispatch_secret }) => {
+    match visit.send_text::<CreatedSource>(Method::POST, link, Some(fields.body(true))).await {
+        Ok(CreatedSource { partner, dispatch_secret }) => {
             let page = visit.link(format!("{PATH}/{}/created", segment(&partner)));
             visit.show_once(&page, &json!({"secret": dispatch_secret}))
         }

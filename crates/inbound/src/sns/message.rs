@@ -40,7 +40,7 @@ pub struct Message {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Raw {
+struct RawMessage {
     r#type: String,
     message_id: String,
     topic_arn: String,
@@ -61,7 +61,7 @@ const MAX_LENGTH: usize = 2_048;
 
 impl Message {
     pub fn read(body: &[u8]) -> Result<Self, &'static str> {
-        let raw: Raw = serde_json::from_slice(body).map_err(
+        let raw: RawMessage = serde_json::from_slice(body).map_err(
             |_| "not a signed SNS message. hint: disable raw message delivery for the subscription",
         )?;
         let lines = [&raw.message_id, &raw.topic_arn, &raw.timestamp, &raw.signing_cert_url];

@@ -15,13 +15,13 @@ const MAX_UPKEEP: usize = 512;
 
 /// Steps that are in no transaction yet.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct StepQueue {
     growth: VecDeque<(Step, Box<dyn Work>)>,
     upkeep: VecDeque<(Step, Box<dyn Work>)>,
     turns: Turns,
 }
 
-impl Waiting {
+impl StepQueue {
     pub fn push(&mut self, Call { kind, share, work }: Call) {
         match (share, kind) {
             (Some(share), _) => self.turns.push(share, (kind, work)),
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn thousands_of_results_do_not_go_before_what_is_published() {
-        let mut waiting = Waiting::default();
+        let mut waiting = StepQueue::default();
         let mut push = |kind| waiting.push(Call { kind, share: None, work: Box::new(Nothing) });
         for _ in 0..5_000 {
             push(Step::Upkeep);

@@ -5,7 +5,7 @@ use gancho_domain::{EndpointId, Lane};
 
 use super::{
     TAG,
-    select::{DeliveryFilterQuery, DeliverySelection, Selected},
+    select::{DeliveryFilterQuery, DeliverySelection, ResolvedSelection},
     view::Delivery,
 };
 use crate::{
@@ -66,14 +66,18 @@ pub const OF_WEBHOOK: Route = Route {
             let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
             found.ok_or_else(|| Problem::not_found(ResourceKind::Webhook))?;
             let query: WebhookDeliveriesQuery = call.parse_query()?;
-            let selected = Selected::new(query.filter, Some(id), Lane::Webhook, None)?;
+            let selected = ResolvedSelection::new(query.filter, Some(id), Lane::Webhook, None)?;
             list(&call, &query.page, &selected).await
         })
     },
     ..Route::DEFAULT
 };
 
-async fn list(call: &Call, paging: &Paging, selected: &Selected) -> Result<Answer, Problem> {
+async fn list(
+    call: &Call,
+    paging: &Paging,
+    selected: &ResolvedSelection,
+) -> Result<Answer, Problem> {
     let page = Page::below(call, call.owner().tenant(), Some(call.path_param("id")), paging)?;
     let (data, next) = selected.page(call, page.request()?).await?;
     page.answer(data, next)

@@ -54,24 +54,24 @@ request! {
 }
 
 impl DeliverySelection {
-    pub fn resolve(self) -> Result<Selected, Problem> {
+    pub fn resolve(self) -> Result<ResolvedSelection, Problem> {
         let endpoint = self.webhook_id.as_deref().map(str::parse).transpose();
         let endpoint = endpoint.map_err(|error: IdParseError| {
             Problem::field("", format!("`webhook_id` is {error}"))
         })?;
         let lane = self.lane.unwrap_or(Lane::Webhook);
-        Selected::new(self.filter, endpoint, lane, self.partner)
+        ResolvedSelection::new(self.filter, endpoint, lane, self.partner)
     }
 }
 
 /// The deliveries that were asked for.
-pub(super) struct Selected {
+pub(super) struct ResolvedSelection {
     filter: DeliveryFilter,
     lane: Lane,
     partner: Option<String>,
 }
 
-impl Selected {
+impl ResolvedSelection {
     pub fn new(
         query: DeliveryFilterQuery,
         endpoint: Option<EndpointId>,

@@ -38,7 +38,7 @@ struct PurgePage {
 }
 
 #[derive(Deserialize)]
-struct Purged {
+struct PurgeCount {
     purged: u64,
     has_more: bool,
 }
@@ -87,7 +87,7 @@ pub fn selected(form: &Params) -> Vec<String> {
 async fn purge_all(visit: &Visit, filter: &Filter) -> Result<(u64, bool), Problem> {
     let mut count = 0;
     for _ in 0..MAX_CALLS {
-        let Purged { purged, has_more } = call(visit, filter, false).await?;
+        let PurgeCount { purged, has_more } = call(visit, filter, false).await?;
         count += purged;
         if !has_more {
             return Ok((count, false));
@@ -110,7 +110,7 @@ async fn purge_each(visit: &Visit, ids: &[String]) -> Result<u64, Problem> {
     Ok(count)
 }
 
-async fn call(visit: &Visit, filter: &Filter, is_dry: bool) -> Result<Purged, Problem> {
+async fn call(visit: &Visit, filter: &Filter, is_dry: bool) -> Result<PurgeCount, Problem> {
     let link = filter.to_api("/v1/dlq").with("all", "true");
     let link = if is_dry { link.with("dry_run", "true") } else { link };
     visit.send(Method::DELETE, link, None).await

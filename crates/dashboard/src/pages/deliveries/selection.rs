@@ -27,7 +27,7 @@ use crate::{
 const MAX_SELECTED: usize = 4 * ROWS;
 
 #[derive(Deserialize)]
-struct Canceled {
+struct CancelCount {
     canceled: u64,
 }
 
@@ -95,7 +95,7 @@ pub async fn cancel(submission: Submission) -> PageResult {
             None => visit.clone(),
         };
         let link = Link::new(format!("/v1/events/{}/cancel", segment(&event)));
-        let Canceled { canceled } = acting.post(link, json!({})).await?;
+        let CancelCount { canceled } = acting.post(link, json!({})).await?;
         ended += canceled;
     }
     Ok(visit.done(&list(&visit), t.count("events.was_canceled", ended)))
