@@ -25,7 +25,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 pub use connection::TrustedRoots;
-pub use error::{ApiError, RemoteError, Unreachable};
+pub use error::{ApiError, RemoteError, UnreachableCause};
 pub use gancho_domain::path_segment as part;
 pub use server::ServerUrl;
 

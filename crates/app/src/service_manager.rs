@@ -17,7 +17,7 @@ const MORE_TIME: Duration = Duration::from_secs(60);
 
 /// Keeps the gateway in the starting state until dropped.
 #[expect(dead_code, reason = "dropping it is what ends the thread")]
-pub struct Starting(mpsc::Sender<Infallible>);
+pub struct StartupGuard(mpsc::Sender<Infallible>);
 
 pub struct ServiceManager {
     address: Option<SocketAddr>,
@@ -38,7 +38,7 @@ impl ServiceManager {
 
     /// Requests more time to start, again and again until the result is dropped, because the migration of a
     /// large database has no fixed duration. Uses a separate thread, so that nothing blocks it.
-    pub fn starting(&self) -> Option<Starting> {
+    pub fn starting(&self) -> Option<StartupGuard> {
         let manager = Self { address: Some(self.address.clone()?), watchdog: None };
         let (ended, is_ended) = mpsc::channel::<Infallible>();
         let asking = thread::Builder::new().name("starting".to_owned()).spawn(move || {
@@ -46,7 +46,7 @@ impl ServiceManager {
                 manager.send(&format!("EXTEND_TIMEOUT_USEC={}", MORE_TIME.as_micros()));
             }
         });
-        asking.ok().map(|_| Starting(ended))
+        asking.ok().map(|_| StartupGuard(ended))
     }
 
     pub fn ready(&self) {

@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_util::task::AbortOnDropHandle;
 use url::Host;
 
-use super::{RemoteError, ServerUrl, Unreachable};
+use super::{RemoteError, ServerUrl, UnreachableCause};
 
 const TO_CONNECT: Duration = Duration::from_secs(5);
 
@@ -64,30 +64,30 @@ impl Connections {
 
     pub async fn open(&self, server: &ServerUrl) -> Result<Connection, RemoteError> {
         let failed =
-            |why: Unreachable| RemoteError::Unreachable { server: server.to_string(), why };
+            |why: UnreachableCause| RemoteError::Unreachable { server: server.to_string(), why };
         let opened = timeout(TO_CONNECT, self.stream(server)).await;
-        let stream = opened.unwrap_or(Err(Unreachable::Timeout)).map_err(failed)?;
+        let stream = opened.unwrap_or(Err(UnreachableCause::Timeout)).map_err(failed)?;
         let (sender, driver) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| failed(Unreachable::Other(error.to_string())))?;
+            .map_err(|error| failed(UnreachableCause::Other(error.to_string())))?;
         let driver = tokio::spawn(async move { drop(driver.await) });
         Ok(Connection { sender, _driver: AbortOnDropHandle::new(driver) })
     }
 
-    async fn stream(&self, server: &ServerUrl) -> Result<Box<dyn Stream>, Unreachable> {
+    async fn stream(&self, server: &ServerUrl) -> Result<Box<dyn Stream>, UnreachableCause> {
         let port = server.port;
         let stream = match &server.host {
             Host::Ipv4(ip) => TcpStream::connect((*ip, port)).await?,
             Host::Ipv6(ip) => TcpStream::connect((*ip, port)).await?,
             Host::Domain(name) => {
                 let found = tokio::net::lookup_host((name.as_str(), port)).await;
-                let found: Vec<_> = found.map_err(|_| Unreachable::UnknownHost)?.collect();
+                let found: Vec<_> = found.map_err(|_| UnreachableCause::UnknownHost)?.collect();
                 TcpStream::connect(&found[..]).await?
             }
         };
         stream.set_nodelay(true)?;
         let Some(config) = &self.tls else { return Ok(Box::new(stream)) };
-        let tls = |error: &dyn std::fmt::Display| Unreachable::Tls(error.to_string());
+        let tls = |error: &dyn std::fmt::Display| UnreachableCause::Tls(error.to_string());
         let config = config.as_ref().map_err(|error| tls(error))?;
         let name = match &server.host {
             Host::Domain(name) => {
@@ -97,8 +97,10 @@ impl Connections {
             Host::Ipv6(ip) => ServerName::IpAddress((*ip).into()),
         };
         let connector = TlsConnector::from(config.clone());
-        let stream =
-            connector.connect(name, stream).await.map_err(|error| Unreachable::of_tls(&error))?;
+        let stream = connector
+            .connect(name, stream)
+            .await
+            .map_err(|error| UnreachableCause::of_tls(&error))?;
         Ok(Box::new(stream))
     }
 }

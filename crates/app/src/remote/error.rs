@@ -12,7 +12,7 @@ pub enum RemoteError {
     /// No connection could be made.
     Unreachable {
         server: String,
-        why: Unreachable,
+        why: UnreachableCause,
     },
     /// Another program answers at this address.
     NotGancho {
@@ -28,7 +28,7 @@ pub enum RemoteError {
 
 /// Why a server could not be reached.
 #[derive(Debug)]
-pub enum Unreachable {
+pub enum UnreachableCause {
     Refused,
     UnknownHost,
     Timeout,
@@ -73,9 +73,10 @@ impl RemoteError {
     /// Returns the stable word for it.
     pub fn code(&self) -> &str {
         match self {
-            Self::Unreachable { why: Unreachable::Untrusted | Unreachable::Tls(_), .. } => {
-                "tls_failed"
-            }
+            Self::Unreachable {
+                why: UnreachableCause::Untrusted | UnreachableCause::Tls(_),
+                ..
+            } => "tls_failed",
             Self::Unreachable { .. } => "unreachable",
             Self::NotGancho { .. } => "not_a_gancho_server",
             Self::InvalidKey => "invalid_credentials",
@@ -88,7 +89,7 @@ impl RemoteError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { why, .. } => {
-                !matches!(why, Unreachable::Untrusted | Unreachable::Tls(_))
+                !matches!(why, UnreachableCause::Untrusted | UnreachableCause::Tls(_))
             }
             Self::Interrupted(_) => true,
             Self::Refused(error) => error.is_busy() || error.status.is_server_error(),
@@ -208,7 +209,7 @@ impl ApiError {
     }
 }
 
-impl Unreachable {
+impl UnreachableCause {
     /// Converts a failed handshake. An authority that is not trusted is a separate error.
     pub fn of_tls(error: &io::Error) -> Self {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
@@ -238,7 +239,7 @@ impl Unreachable {
     }
 }
 
-impl From<io::Error> for Unreachable {
+impl From<io::Error> for UnreachableCause {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
@@ -248,7 +249,7 @@ impl From<io::Error> for Unreachable {
     }
 }
 
-impl fmt::Display for Unreachable {
+impl fmt::Display for UnreachableCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Refused => "connection refused",

@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[derive(Default)]
-pub struct Current {
+pub struct CurrentState {
     pub resources: Vec<CurrentResource>,
 }
 
@@ -30,8 +30,8 @@ pub struct CurrentResource {
 const MAX: usize = 1_000_000;
 
 /// Reads the resources that the declaration is about, or everything.
-pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Result<Current> {
-    let mut current = Current::default();
+pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Result<CurrentState> {
+    let mut current = CurrentState::default();
     let is_wanted =
         |slug: &str| declared.is_none_or(|declared| declared.tenants().any(|one| one == slug));
     for tenant in rows(remote, "/v1/tenants", MAX).await?.rows {
@@ -50,7 +50,7 @@ pub async fn read(remote: &Remote, declared: Option<&Declaration>) -> anyhow::Re
     Ok(current)
 }
 
-async fn of_tenant(remote: &Remote, slug: &str, current: &mut Current) -> anyhow::Result<()> {
+async fn of_tenant(remote: &Remote, slug: &str, current: &mut CurrentState) -> anyhow::Result<()> {
     let acting = remote.clone().acting_for(slug)?;
     for endpoint in rows(&acting, "/v1/webhooks", MAX).await?.rows {
         current.add(ResourceType::Endpoint, Some(slug), text(&endpoint["id"]), endpoint);
@@ -61,7 +61,7 @@ async fn of_tenant(remote: &Remote, slug: &str, current: &mut Current) -> anyhow
 async fn event_types(
     remote: &Remote,
     tenant: Option<&str>,
-    current: &mut Current,
+    current: &mut CurrentState,
 ) -> anyhow::Result<()> {
     let catalog = if tenant.is_some() { "tenant" } else { "operator" };
     let path = format!("/v1/webhooks/events?catalog={catalog}");
@@ -71,7 +71,7 @@ async fn event_types(
     Ok(())
 }
 
-async fn sources(remote: &Remote, current: &mut Current) -> anyhow::Result<()> {
+async fn sources(remote: &Remote, current: &mut CurrentState) -> anyhow::Result<()> {
     let found = match rows(remote, "/v1/sources", MAX).await {
         // A gateway that receives nothing has no sources.
         Err(error)
@@ -89,7 +89,7 @@ async fn sources(remote: &Remote, current: &mut Current) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Current {
+impl CurrentState {
     fn add(&mut self, kind: ResourceType, tenant: Option<&str>, key: String, value: Value) {
         let identity = text(&value[kind.identity()]);
         self.resources.push(CurrentResource {

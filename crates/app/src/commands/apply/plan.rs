@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::{
-    current::{Current, CurrentResource},
+    current::{CurrentResource, CurrentState},
     declaration::{Declaration, DeclaredResource, name},
     fields::{ResourceType, is_same},
 };
@@ -45,7 +45,11 @@ pub struct Change {
 }
 
 impl Plan {
-    pub fn new(declared: &Declaration, current: &Current, prune: bool) -> anyhow::Result<Self> {
+    pub fn new(
+        declared: &Declaration,
+        current: &CurrentState,
+        prune: bool,
+    ) -> anyhow::Result<Self> {
         let mut plan = Self { changes: Vec::new(), unchanged: 0 };
         for resource in &declared.resources {
             let found = find(current, resource)?;
@@ -121,7 +125,7 @@ impl Plan {
 }
 
 fn find<'a>(
-    current: &'a Current,
+    current: &'a CurrentState,
     resource: &DeclaredResource,
 ) -> anyhow::Result<Option<&'a CurrentResource>> {
     let mut found = current.resources.iter().filter(|one| {
