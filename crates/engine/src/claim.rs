@@ -1,9 +1,15 @@
 //! Claims due deliveries from the store as long as there is room for them.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::FutureExt;
-use gancho_store::{Claim, Job, NodeId};
+use gancho_domain::TenantId;
+use gancho_store::{Claim, ClaimCursor, Job, NodeId, TargetId};
 use tokio::time::Instant;
 
 use crate::{
@@ -11,6 +17,7 @@ use crate::{
     lane::LaneState,
     recovery::Recovery,
     room::{Seats, Size},
+    scheduler::Moment,
 };
 
 /// The result of one round of claiming.
@@ -83,11 +90,10 @@ impl Engine {
         let Some(seats) = self.seats_to_fill(lane) else {
             return ClaimRoundResult::Blocked;
         };
-        let claim = self.claim_for(lane, node, &seats, cursor.clone());
-        let skip = claim.skip.clone();
+        let (asked, moment) = self.claim_for(lane, node, &seats);
         lane.forget_due();
         let begin = Instant::now();
-        match self.store.claim(claim).await {
+        match self.store.claim(Claim { cursor: cursor.clone(), ..asked.clone() }).await {
             Ok(claimed) => {
                 *cursor = claimed.cursor.clone();
                 let rest = rests.after(claimed.jobs.len(), seats.size().jobs, begin.elapsed());
@@ -98,8 +104,10 @@ impl Engine {
                 };
                 {
                     let mut queue = lane.queue.lock();
-                    queue.left(&skip, claimed.left, claimed.ends_lap);
-                    queue.claimed(&skip, claimed.caught_up);
+                    queue.left(&asked.skip, claimed.left, claimed.ends_lap);
+                    queue.emptied(emptied_targets(&asked, &claimed.jobs), moment);
+                    queue.not_reached(targets_not_reached(&asked, &claimed.jobs));
+                    queue.claimed(&asked.skip, claimed.caught_up);
                 }
                 if let Some(at) = claimed.next_due {
                     lane.note_due(at);
@@ -136,17 +144,13 @@ impl Engine {
         seats
     }
 
-    fn claim_for(
-        &self,
-        lane: &LaneState,
-        node: NodeId,
-        seats: &Seats,
-        cursor: gancho_store::ClaimCursor,
-    ) -> Claim {
+    /// Returns a claim that starts at the first tenant, and the moment in which it begins.
+    fn claim_for(&self, lane: &LaneState, node: NodeId, seats: &Seats) -> (Claim, Moment) {
         let Size { jobs, bytes } = seats.size();
-        let queue = lane.queue.lock();
+        let mut queue = lane.queue.lock();
+        let (moment, first) = queue.begin_claim();
         let per_target = queue.per_target(jobs);
-        Claim {
+        let claim = Claim {
             node,
             lane: lane.lane,
             now: self.clock.now(),
@@ -157,8 +161,10 @@ impl Engine {
             per_tenant: queue.per_tenant(jobs),
             proven: queue.proven(),
             skip: queue.skip(),
-            cursor,
-        }
+            first,
+            cursor: ClaimCursor::default(),
+        };
+        (claim, moment)
     }
 
     /// Returns how long to wait for a bell before the next claim: until something is due, but no longer than
@@ -172,6 +178,36 @@ impl Engine {
             }
         }
     }
+}
+
+/// Returns the targets of which the claim has taken all that was due: fewer than it might have taken.
+fn emptied_targets(claim: &Claim, jobs: &[Job]) -> Vec<(TenantId, TargetId)> {
+    let (mut of_tenant, mut of_target) = (BTreeMap::new(), BTreeMap::new());
+    for job in jobs {
+        *of_tenant.entry(job.tenant).or_insert(0_usize) += 1;
+        *of_target.entry((job.tenant, job.target)).or_insert(0_usize) += 1;
+    }
+    // Where the claim has no more room, it may have left something of the last one.
+    let cut = jobs.last().filter(|_| is_full(claim, jobs)).map(|job| (job.tenant, job.target));
+    let has_all = |(key, count): ((TenantId, TargetId), usize)| {
+        let is_whole = count < claim.share(key.1) && of_tenant[&key.0] < claim.per_tenant.max(1);
+        (is_whole && Some(key) != cut).then_some(key)
+    };
+    of_target.into_iter().filter_map(has_all).collect()
+}
+
+/// Returns the targets that were to come first and for which a full claim had no room.
+fn targets_not_reached(claim: &Claim, jobs: &[Job]) -> Vec<(TenantId, TargetId)> {
+    if claim.first.is_empty() || !is_full(claim, jobs) {
+        return Vec::new();
+    }
+    let reached: BTreeSet<_> = jobs.iter().map(|job| (job.tenant, job.target)).collect();
+    claim.first.iter().filter(|key| !reached.contains(key)).copied().collect()
+}
+
+fn is_full(claim: &Claim, jobs: &[Job]) -> bool {
+    let bytes: usize = jobs.iter().map(|job| job.parcel.body.len()).sum();
+    jobs.len() >= claim.max || bytes >= claim.max_bytes
 }
 
 /// Lets the carrier prepare. If it panics, the jobs are carried all the same: claimed deliveries must not be

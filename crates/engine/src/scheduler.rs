@@ -34,6 +34,7 @@ mod tenant;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod unexamined;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,6 +45,7 @@ use gancho_domain::{Gcra, Rate, TenantId, Time, fairness::Holdings};
 use gancho_store::TargetId;
 
 pub use self::{
+    backlogs::Moment,
     flights::FlightId,
     hard_limit::HungFlights,
     pausing::PauseSet,

@@ -26,6 +26,7 @@ mod statistics {
 }
 mod tenants {
     mod hard_slots;
+    mod restart;
     mod turns;
 }
 mod upkeep {

@@ -91,11 +91,11 @@ impl Claiming for PostgresStore {
         drop(session);
         let mut jobs = Vec::new();
         let mut guard = None;
-        if !plan.takes.is_empty() {
+        if !plan.takes.is_empty() || !plan.first.is_empty() {
             let taken = self.take(&claim, &plan).await.map_err(TxError::into_error)?;
             (jobs, guard) = (taken.0, Some(taken.1));
             // Fewer than planned: another node was faster, or the maximum size was reached.
-            if jobs.len() < plan.total() {
+            if plan.falls_short(&jobs) {
                 plan.leave();
             }
         }
@@ -132,9 +132,10 @@ impl PostgresStore {
         claim: &Claim,
         plan: &ClaimPlan,
     ) -> Result<(Vec<Job>, LeaseGuard), TxError> {
-        let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
-        let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
-        let max: Vec<i64> = plan.takes.iter().map(|take| take.max as i64).collect();
+        let takes = || plan.first.iter().chain(&plan.takes);
+        let tenants: Vec<Uuid> = takes().map(|take| uuid(take.tenant)).collect();
+        let targets: Vec<Uuid> = takes().map(|take| uuid(take.target)).collect();
+        let max: Vec<i64> = takes().map(|take| take.max as i64).collect();
         let max_bytes = i64::try_from(claim.max_bytes).unwrap_or(i64::MAX);
         let transaction = Transaction::begin_in_index_order(self.engine_session().await?).await?;
         let taken = query(

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gancho_domain::TenantId;
-use gancho_store::{Claim, ClaimCursor, ClaimTurn, TargetId};
+use gancho_store::{Claim, ClaimCursor, ClaimTurn, Job, TargetId};
 
 #[derive(Debug, Default)]
 pub(crate) struct ClaimPlan {
+    /// What to take before the turns. There may be less.
+    pub first: Vec<TargetShare>,
     /// What to take, in the order of the turns.
     pub takes: Vec<TargetShare>,
     pub cursor: ClaimCursor,
@@ -28,7 +30,14 @@ pub(crate) struct TargetShare {
 
 impl ClaimPlan {
     pub(crate) fn total(&self) -> usize {
-        self.takes.iter().map(|take| take.max).sum()
+        total(&self.takes)
+    }
+
+    /// Whether these are fewer than planned, apart from what is taken before the turns.
+    pub(crate) fn falls_short(&self, jobs: &[Job]) -> bool {
+        let first: BTreeSet<_> = self.first.iter().map(|share| share.key()).collect();
+        let in_turn = jobs.iter().filter(|job| !first.contains(&(job.tenant, job.target)));
+        in_turn.count() < self.total()
     }
 
     /// Notes that something that was planned or seen is left.
@@ -37,6 +46,16 @@ impl ClaimPlan {
         self.cursor.round = None;
         self.left.extend(self.takes.iter().map(|take| take.tenant));
     }
+}
+
+impl TargetShare {
+    pub(crate) fn key(&self) -> (TenantId, TargetId) {
+        (self.tenant, self.target)
+    }
+}
+
+pub(crate) fn total(shares: &[TargetShare]) -> usize {
+    shares.iter().map(|share| share.max).sum()
 }
 
 /// The number of due deliveries by tenant and target.
@@ -50,13 +69,7 @@ pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)
     if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
         cursor.targets.insert(tenant, at);
     }
-    let mut plan = ClaimPlan {
-        takes: Vec::new(),
-        cursor,
-        caught_up: true,
-        ends_lap: true,
-        left: BTreeSet::new(),
-    };
+    let mut plan = ClaimPlan { cursor, caught_up: true, ends_lap: true, ..ClaimPlan::default() };
     for (tenant, targets) in in_turn(&due, claim.cursor.tenant) {
         serve(&mut plan, claim, *tenant, targets);
     }
@@ -102,6 +115,20 @@ fn in_turn<K: Ord + Copy, V>(
         .chain(map.iter().filter(move |(key, _)| !after(key)))
 }
 
+/// Plans what is taken before the turns, up to half of the claim.
+pub(crate) fn first(claim: &Claim) -> Vec<TargetShare> {
+    let mut room = claim.max / 2;
+    let mut shares = Vec::new();
+    for &(tenant, target) in &claim.first {
+        let max = claim.share(target).min(room);
+        if max > 0 && !claim.skip.covers(tenant, target) {
+            shares.push(TargetShare { tenant, target, max });
+            room -= max;
+        }
+    }
+    shares
+}
+
 /// Adds targets that the walk did not reach, within the same shares. The cursor stays where the walk left it.
 /// Returns whether any of them has more.
 pub(crate) fn add(
@@ -118,8 +145,8 @@ pub(crate) fn add(
         let turn = turns.entry(tenant).or_default();
         for (target, due) in targets {
             let known =
-                plan.takes.iter().any(|take| (take.tenant, take.target) == (tenant, target));
-            let room = claim.max.saturating_sub(plan.total());
+                plan.takes.iter().chain(&plan.first).any(|take| take.key() == (tenant, target));
+            let room = claim.max.saturating_sub(plan.total() + total(&plan.first));
             let room = room.min(claim.per_tenant.max(1).saturating_sub(*turn));
             let max = claim.share(target).min(room).min(due);
             if max > 0 && !known {
@@ -161,6 +188,7 @@ mod tests {
             per_tenant,
             proven: Arc::default(),
             skip: Arc::default(),
+            first: Vec::new(),
             cursor: ClaimCursor::default(),
         }
     }

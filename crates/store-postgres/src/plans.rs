@@ -185,6 +185,7 @@ fn claim(cursor: ClaimCursor) -> Claim {
         per_tenant: 10,
         proven: Arc::default(),
         skip: Arc::default(),
+        first: Vec::new(),
         cursor,
     }
 }
@@ -199,7 +200,7 @@ async fn a_walk_reads_no_table_whole() {
         ..ClaimCursor::default()
     });
     let before = scans(&session).await;
-    let (walked, far) = walk::walk(&session, &claim).await.unwrap();
+    let (walked, far) = walk::walk(&session, &claim, claim.max).await.unwrap();
     assert!(walked.takes.is_empty() && walked.caught_up && !far);
     let plan = walk::plan(&session, &claim).await.unwrap();
     assert!(plan.takes.is_empty() && plan.caught_up);
@@ -216,7 +217,7 @@ async fn a_walk_goes_from_target_to_target() {
         add_pending(&session, count).await;
         session.batch_execute("begin").await.unwrap();
         let claim = claim(ClaimCursor::default());
-        let (walked, _) = walk::walk(&session, &claim).await.unwrap();
+        let (walked, _) = walk::walk(&session, &claim, claim.max).await.unwrap();
         assert_eq!(walked.total(), claim.max.min(count as usize));
         let sql = "select pg_stat_get_xact_numscans(to_regclass($1))";
         for (index, is_used) in [

@@ -41,7 +41,11 @@ pub(crate) async fn plan(session: &Session, claim: &Claim) -> Result<ClaimPlan, 
     if few_are_due {
         return Ok(claim_plan::plan(claim, due));
     }
-    let (mut plan, far) = walk(session, claim).await?;
+    let first = claim_plan::first(claim);
+    let max = claim.max - claim_plan::total(&first);
+    let (mut plan, far) = walk(session, claim, max).await?;
+    plan.first = first;
+    plan.first.retain(|share| !plan.takes.iter().any(|take| take.key() == share.key()));
     // The walk continues with the next claim, but the deliveries that have been due for longest need not wait
     // for it.
     if far && !plan.caught_up && claim_plan::add(&mut plan, claim, due) {
@@ -59,7 +63,11 @@ async fn oldest(session: &Session, claim: &Claim) -> Result<Vec<(TenantId, Targe
 
 /// Walks the targets. Also returns whether the walk ended because it had scanned the maximum number of
 /// targets.
-pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(ClaimPlan, bool), TxError> {
+pub(crate) async fn walk(
+    session: &Session,
+    claim: &Claim,
+    max: usize,
+) -> Result<(ClaimPlan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,
@@ -67,7 +75,7 @@ pub(crate) async fn walk(session: &Session, claim: &Claim) -> Result<(ClaimPlan,
         &[
             &claim.lane.number(),
             &claim.now.micros(),
-            &small(claim.max),
+            &small(max),
             &small(claim.per_target.max(1)),
             &small(claim.per_proven.max(1)),
             &small(claim.per_tenant.max(1)),
@@ -161,7 +169,7 @@ impl PlanBuilder {
         self.cursor.round = (!caught_up).then_some(self.progress.round);
         let ends_lap = self.progress.end_lap(&mut self.cursor);
         let Self { takes, cursor, progress: ClaimProgress { left, .. }, .. } = self;
-        (ClaimPlan { takes, cursor, caught_up, ends_lap, left }, self.far)
+        (ClaimPlan { first: Vec::new(), takes, cursor, caught_up, ends_lap, left }, self.far)
     }
 }
 

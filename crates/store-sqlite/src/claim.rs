@@ -55,6 +55,9 @@ impl Claiming for SqliteStore {
 fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     let oldest = oldest_due(tx, claim)?;
     let mut basket = ClaimedBatch::new(tx, claim);
+    if !oldest.is_all {
+        basket.take_first()?;
+    }
     let WalkResult { mut cursor, caught_up, ends_lap, left, far } = if oldest.is_all {
         Walk::over(&mut basket, &oldest.targets).go()?
     } else {
@@ -142,6 +145,18 @@ impl<'a, 'db> ClaimedBatch<'a, 'db> {
         let count = taken.len();
         self.jobs.extend(taken);
         Ok(TargetLeases { count, left })
+    }
+
+    /// Takes from the targets that come before the turns.
+    fn take_first(&mut self) -> Result<(), TxError> {
+        for &(tenant, target) in &self.claim.first {
+            let room = (self.claim.max / 2).saturating_sub(self.jobs.len());
+            let has_room = room > 0 && self.bytes <= self.claim.max_bytes / 2;
+            if has_room && !self.claim.skip.covers(tenant, target) {
+                self.take(tenant, target, room)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes from these targets too, within the tenants' shares. Returns whether any of them has more.

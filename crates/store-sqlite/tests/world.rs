@@ -48,6 +48,7 @@ pub fn claim_at(now: Time) -> Claim {
         per_tenant: 5_000,
         proven: Arc::default(),
         skip: Arc::default(),
+        first: Vec::new(),
         cursor: ClaimCursor::default(),
     }
 }

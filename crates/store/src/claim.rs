@@ -35,6 +35,8 @@ pub struct Claim {
     pub proven: Arc<BTreeSet<TargetId>>,
     /// Tenants and targets to skip: paused, not allowed now, or full.
     pub skip: Arc<ClaimExclusions>,
+    /// Targets to take from before the turns, up to half of the claim. They have their turns all the same.
+    pub first: Vec<(TenantId, TargetId)>,
     /// Where the last claim of this lane stopped.
     pub cursor: ClaimCursor,
 }

@@ -45,6 +45,7 @@ pub fn claim(node: NodeId, max: usize, now: Time) -> Claim {
         per_tenant: max,
         proven: Arc::default(),
         skip: Arc::default(),
+        first: Vec::new(),
         cursor: ClaimCursor::default(),
     }
 }

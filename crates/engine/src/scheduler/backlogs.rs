@@ -1,9 +1,9 @@
 //! Who has older deliveries in the store, as reported by claims.
 //!
 //! **Invariant.** Deliveries in the store go before new ones of their target, so a target that is behind is offered
-//! nothing directly. It is behind until a claim has seen that nothing is left: a claim that is caught up with
-//! everyone, or a whole lap that came to its tenant's turn and left nothing of it. The lap counts only if it
-//! began after the target fell behind, and did not skip it.
+//! nothing directly. It is behind until a claim has seen that nothing is left: a claim that took all of it, a claim
+//! that is caught up with everyone, or a whole lap that came to its tenant's turn and left nothing of it. The claim or
+//! the lap counts only if it began after the target fell behind, and did not skip it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,19 +15,33 @@ use gancho_store::{ClaimExclusions, TargetId};
 
 use super::Key;
 
-/// Each with the lap in which it was noted.
+/// Orders claims and laps: it counts those claims that have begun and those laps that have ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(u64);
+
+#[derive(Debug, Clone, Copy)]
+enum Standing {
+    Behind {
+        since: Moment,
+        /// When a delivery of it was last stored, or a claim last skipped it.
+        noted: Moment,
+    },
+    /// A claim has taken all that was due of it, while all targets of its tenant may be behind.
+    Emptied,
+}
+
 #[derive(Default)]
 pub struct Backlogs {
-    targets: BTreeMap<Key, u64>,
+    targets: BTreeMap<Key, Standing>,
     /// How many of them each tenant has.
     owners: Holdings<TenantId>,
-    /// All of their targets may be.
-    tenants: BTreeMap<TenantId, u64>,
-    /// Anyone may be: nobody has asked since the start.
+    /// All of their targets may be behind, each since the moment in which it was noted.
+    tenants: BTreeMap<TenantId, Moment>,
+    /// Anyone may be: the first lap since the start has not ended.
     all: bool,
-    /// The number of the lap that is under way.
-    lap: u64,
-    /// The tenants that it has left with something due, or has skipped something of.
+    now: Moment,
+    lap_began: Moment,
+    /// The tenants that the lap has left with something due, or has skipped something of.
     left: BTreeSet<TenantId>,
 }
 
@@ -39,20 +53,35 @@ impl Backlogs {
     /// Where there are too many to remember, one of the tenant that has most is forgotten: its new deliveries may then
     /// overtake its own older ones, and nobody else's.
     pub fn note(&mut self, key: Key, remembered: usize) {
-        if self.targets.insert(key, self.lap).is_none() {
-            self.owners.add(key.0);
+        let now = self.now;
+        let behind = Standing::Behind { since: now, noted: now };
+        match self.targets.get_mut(&key) {
+            Some(Standing::Behind { noted, .. }) => *noted = now,
+            Some(emptied) => *emptied = behind,
+            None => {
+                self.targets.insert(key, behind);
+                self.owners.add(key.0);
+            }
         }
         if self.targets.len() > remembered
             && let Some(tenant) = self.owners.largest()
             && let Some((&key, _)) = self.targets.range(all_of(tenant)).next()
         {
-            self.targets.remove(&key);
-            self.owners.remove(tenant);
+            self.forget(key);
         }
     }
 
+    /// Whether nobody knows which targets of its tenant are behind.
+    pub fn is_unknown(&self, key: Key) -> bool {
+        self.all || self.tenants.contains_key(&key.0)
+    }
+
     pub fn contains(&self, key: Key) -> bool {
-        self.all || self.targets.contains_key(&key) || self.tenants.contains_key(&key.0)
+        match self.targets.get(&key) {
+            Some(Standing::Behind { .. }) => true,
+            Some(Standing::Emptied) => false,
+            None => self.is_unknown(key),
+        }
     }
 
     /// The targets that are known one by one. `None`: not all are.
@@ -61,17 +90,46 @@ impl Backlogs {
         is_known.then(|| self.targets.keys().map(|(_, target)| *target))
     }
 
-    /// Claims skip the target no longer: the lap that is under way may have passed it.
+    /// Claims skip the target no longer: the claim and the lap that are under way may have passed it.
     pub fn unskip_target(&mut self, key: Key) {
-        if let Some(noted) = self.targets.get_mut(&key) {
-            *noted = self.lap;
+        let now = self.now;
+        if let Some(Standing::Behind { since, noted }) = self.targets.get_mut(&key) {
+            (*since, *noted) = (now, now);
         }
     }
 
     pub fn unskip_tenant(&mut self, tenant: TenantId) {
-        let targets = self.targets.range_mut(all_of(tenant)).map(|(_, noted)| noted);
-        for noted in targets.chain(self.tenants.get_mut(&tenant)) {
-            *noted = self.lap;
+        let now = self.now;
+        for (_, standing) in self.targets.range_mut(all_of(tenant)) {
+            if let Standing::Behind { since, noted } = standing {
+                (*since, *noted) = (now, now);
+            }
+        }
+        if let Some(noted) = self.tenants.get_mut(&tenant) {
+            *noted = now;
+        }
+    }
+
+    /// Returns the moment of the claim that begins now. What is noted from then on, it may not have seen.
+    pub fn begin_claim(&mut self) -> Moment {
+        self.now.0 += 1;
+        self.now
+    }
+
+    /// A claim has taken all that was due of the target.
+    ///
+    /// What was stored meanwhile is brought by the next claim; deliveries that come straight in may overtake it. If it
+    /// counted, a target with a steady stream of deliveries would stay behind.
+    pub fn empty(&mut self, key: Key, claim_began: Moment) {
+        let is_unknown = self.is_unknown(key);
+        let Some(standing) = self.targets.get_mut(&key) else { return };
+        if !matches!(standing, Standing::Behind { since, .. } if *since < claim_began) {
+            return;
+        }
+        if is_unknown {
+            *standing = Standing::Emptied;
+        } else {
+            self.forget(key);
         }
     }
 
@@ -94,27 +152,38 @@ impl Backlogs {
     /// Every tenant has had a turn since the last lap ended.
     pub fn end_lap(&mut self, skip: &ClaimExclusions) {
         let left = std::mem::take(&mut self.left);
-        let lap = self.lap;
-        self.lap += 1;
+        let began = self.lap_began;
         if std::mem::take(&mut self.all) {
-            self.tenants.extend(left.iter().chain(&skip.tenants).map(|tenant| (*tenant, lap)));
+            let may_be = left.iter().chain(&skip.tenants);
+            self.tenants.extend(may_be.map(|tenant| (*tenant, self.now)));
         }
         self.tenants.retain(|tenant, noted| {
-            *noted >= lap || left.contains(tenant) || skip.tenants.contains(tenant)
+            *noted >= began || left.contains(tenant) || skip.tenants.contains(tenant)
         });
         self.retain_targets(|(tenant, target), noted| {
-            noted >= lap || left.contains(&tenant) || skip.covers(tenant, target)
+            noted >= began || left.contains(&tenant) || skip.covers(tenant, target)
         });
+        self.now.0 += 1;
+        self.lap_began = self.now;
     }
 
-    fn retain_targets(&mut self, is_behind: impl Fn(Key, u64) -> bool) {
-        self.targets.retain(|key, noted| {
-            let stays = is_behind(*key, *noted);
+    /// Keeps the targets that are still behind, and those that are not although their tenant may be.
+    fn retain_targets(&mut self, is_behind: impl Fn(Key, Moment) -> bool) {
+        self.targets.retain(|key, standing| {
+            let stays = match standing {
+                Standing::Behind { noted, .. } => is_behind(*key, *noted),
+                Standing::Emptied => self.tenants.contains_key(&key.0),
+            };
             if !stays {
                 self.owners.remove(key.0);
             }
             stays
         });
+    }
+
+    fn forget(&mut self, key: Key) {
+        self.targets.remove(&key);
+        self.owners.remove(key.0);
     }
 }
 
@@ -198,6 +267,49 @@ mod tests {
         end_lap(&mut behind, &[], &none);
         assert!(behind.contains(key(1, 1)));
         behind.caught_up(&none);
+        assert!(!behind.contains(key(1, 1)));
+    }
+
+    #[test]
+    fn a_target_of_which_a_claim_took_all_is_not_behind() {
+        let mut behind = Backlogs::everyone();
+        for target in 1..=3 {
+            behind.note(key(1, target), 10);
+        }
+        let began = behind.begin_claim();
+        behind.note(key(1, 1), 10);
+        behind.note(key(1, 4), 10);
+        for target in [1, 2, 4] {
+            behind.empty(key(1, target), began);
+        }
+        assert!(!behind.contains(key(1, 1)) && !behind.contains(key(1, 2)));
+        assert!(behind.contains(key(1, 3)), "nothing of it was taken");
+        assert!(behind.contains(key(1, 4)), "it fell behind after the claim had begun");
+        assert!(behind.contains(key(1, 5)) && behind.contains(key(2, 2)), "as everyone is");
+
+        // The tenant has others with more, now and for as long as they have.
+        for _ in 0..2 {
+            end_lap(&mut behind, &[1], &ClaimExclusions::default());
+            assert!(!behind.contains(key(1, 2)) && behind.contains(key(1, 5)));
+        }
+        behind.note(key(1, 2), 10);
+        assert!(behind.contains(key(1, 2)), "it fell behind again");
+        end_lap(&mut behind, &[], &ClaimExclusions::default());
+        end_lap(&mut behind, &[], &ClaimExclusions::default());
+        assert!((1..=5).all(|target| !behind.contains(key(1, target))));
+        assert_eq!(behind.owners.largest(), None);
+    }
+
+    #[test]
+    fn a_claim_that_skipped_a_target_says_nothing_of_it() {
+        let mut behind = Backlogs::default();
+        behind.note(key(1, 1), 10);
+        let began = behind.begin_claim();
+        behind.unskip_target(key(1, 1));
+        behind.empty(key(1, 1), began);
+        assert!(behind.contains(key(1, 1)));
+        let began = behind.begin_claim();
+        behind.empty(key(1, 1), began);
         assert!(!behind.contains(key(1, 1)));
     }
 }

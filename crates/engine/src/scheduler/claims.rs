@@ -11,9 +11,10 @@ use gancho_store::{ClaimExclusions, TargetId};
 
 use super::{
     Key, Pool, Scheduler, TargetLine, TenantLine,
-    backlogs::Backlogs,
+    backlogs::{Backlogs, Moment},
     placing::{has_untried_part, holds_more},
     pool::shared,
+    unexamined::Unexamined,
 };
 use crate::room::Size;
 
@@ -24,6 +25,7 @@ pub struct Claims {
     /// Known to answer: a claim brings more of them.
     proven: Arc<BTreeSet<TargetId>>,
     behind: Backlogs,
+    unexamined: Unexamined,
     /// Targets with more in the queue than their share.
     over: BTreeSet<Key>,
     /// A target is no longer skipped since the last claim.
@@ -93,6 +95,9 @@ impl Claims {
 
     /// A delivery of this target is in the store.
     pub fn note_behind(&mut self, key: Key, remembered: usize) {
+        if self.behind.is_unknown(key) {
+            self.unexamined.insert(key);
+        }
         self.behind.note(key, remembered);
     }
 
@@ -210,10 +215,33 @@ impl<T> Scheduler<T> {
         }
     }
 
+    /// A claim begins. Returns when, and the targets that it should take from first.
+    pub fn begin_claim(&mut self) -> (Moment, Vec<Key>) {
+        let Claims { behind, unexamined, skip, .. } = &mut self.claims;
+        (behind.begin_claim(), unexamined.take(MAX_FIRST, skip))
+    }
+
+    /// A claim has taken all that was due of these targets.
+    pub fn emptied(&mut self, keys: impl IntoIterator<Item = Key>, claim_began: Moment) {
+        for key in keys {
+            self.claims.behind.empty(key, claim_began);
+        }
+    }
+
+    /// A claim had no room for these targets, which were to come first.
+    pub fn not_reached(&mut self, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
+            if self.claims.behind.is_unknown(key) {
+                self.claims.unexamined.insert(key);
+            }
+        }
+    }
+
     /// A claim that passed over `skip` came back, and said whether all that was due has been seen.
     pub fn claimed(&mut self, skip: &ClaimExclusions, caught_up: bool) {
         if caught_up {
             self.claims.behind.caught_up(skip);
+            self.claims.unexamined.clear();
         }
     }
 
@@ -270,6 +298,8 @@ const RESERVE_EIGHTHS: usize = 5;
 const MIN_PER_TARGET: usize = 16;
 /// One is sent to a target that has not answered yet, and one waits for the answer.
 const PER_UNPROVEN_TARGET: usize = 2;
+/// Targets that a claim takes from before the turns.
+const MAX_FIRST: usize = 32;
 /// A claim names all proven targets up to this number, and beyond it only those with deliveries in the store.
 const MAX_PROVEN: usize = 1_000;
 const MIN_PER_TENANT: usize = 32;

@@ -170,6 +170,7 @@ async fn again(
                 per_tenant: 1_000,
                 proven: Arc::default(),
                 skip: Arc::default(),
+                first: Vec::new(),
                 cursor: ClaimCursor::default(),
             };
             let jobs = store.claim(claim).await?.jobs;

@@ -162,6 +162,45 @@ pub async fn a_round_that_left_something_is_not_complete<F: Fixture>() {
     panic!("the round never comes to its end");
 }
 
+/// Fault 0, after a restart: a claim takes from the targets that come first, whoever's turn it is, and everything else has its
+/// turns as ever.
+pub async fn what_comes_first_does_not_wait_for_its_turn<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex, paused] = [world.tenant().await, world.tenant().await, world.tenant().await];
+    let mut left: BTreeSet<DeliveryId> = BTreeSet::new();
+    for _ in 0..300 {
+        left.extend(world.many_due(acme, world.target(), 2).await);
+    }
+    let (new, busy, held) = (world.target(), world.target(), world.target());
+    left.extend(world.many_due(globex, new, 1).await);
+    left.extend(world.many_due(globex, busy, 100).await);
+    world.many_due(paused, held, 5).await;
+
+    let first = vec![(paused, held), (globex, new), (acme, world.target()), (globex, busy)];
+    let shares = Claim { max: 20, per_target: 9, ..world.claim_but(skip_tenant(paused)) };
+    let mut claim = Claim { first, ..shares };
+    let mut early = Vec::new();
+    for claims in 0.. {
+        assert!(claims < 100, "{} are left", left.len());
+        let claimed = world.take(claim.clone()).await;
+        assert!(claimed.jobs.len() <= claim.max);
+        // With several databases, one of them has the first claim for itself.
+        if claims < 2 {
+            early.extend(claimed.jobs.iter().map(|job| (job.tenant, job.target)));
+        }
+        for id in ids(&claimed.jobs) {
+            assert!(left.remove(&id), "{id} is claimed twice");
+        }
+        claim.cursor = claimed.cursor;
+        if claimed.caught_up {
+            break;
+        }
+    }
+    assert!(left.is_empty(), "{} are left", left.len());
+    assert!(early.contains(&(globex, new)) && early.contains(&(globex, busy)));
+    assert!(early.iter().any(|(tenant, _)| *tenant == acme), "the turns have their part");
+}
+
 /// Long before a backlog is empty, claims have named its tenants, whether few or very many targets have
 /// pending deliveries.
 pub async fn a_lap_tells_who_has_something_left<F: Fixture>() {

@@ -120,6 +120,7 @@ macro_rules! conformance_suite {
                 thousands_of_skipped_targets_hide_no_one
                 a_claim_may_skip_ten_thousand_targets
                 a_round_that_left_something_is_not_complete
+                what_comes_first_does_not_wait_for_its_turn
                 a_lap_tells_who_has_something_left
                 whatever_the_numbers_a_round_takes_all_that_is_due
             }

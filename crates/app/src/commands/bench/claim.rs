@@ -93,6 +93,7 @@ fn claim(maker: &ParcelGenerator, cursor: ClaimCursor) -> Claim {
         per_tenant: 64,
         proven: std::sync::Arc::default(),
         skip: std::sync::Arc::default(),
+        first: Vec::new(),
         cursor,
     }
 }

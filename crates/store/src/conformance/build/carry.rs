@@ -24,6 +24,7 @@ impl<F: Fixture> World<F> {
             per_tenant: 1_000,
             proven: Arc::default(),
             skip: Arc::new(ClaimExclusions::default()),
+            first: Vec::new(),
             cursor: ClaimCursor::default(),
         }
     }
