@@ -81,6 +81,14 @@ _, env = check(own, "Deployment")
 assert not any(kind == "Secret" for kind, _ in own)
 assert env["GANCHO_ADMIN_TOKEN"]["valueFrom"]["secretKeyRef"]["name"] == "mine"
 
+# The commands of docs/operations.md, without installing anything.
+page = (ROOT / "docs/operations.md").read_text()
+for line in re.findall(r"^\$ (helm .*)$", page, re.M):
+    command = line.replace("helm install", f"{HELM} template")
+    done = subprocess.run(["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True)
+    assert command != line and done.returncode == 0 and "kind: Service" in done.stdout, line + done.stderr
+    print("ok ", line)
+
 refused("set adminToken")
 refused("the embedded database has one node", *TOKEN, "--set", "replicas=2")
 refused("the same key ring", *TOKEN, "--set", "database.existingSecret=db")

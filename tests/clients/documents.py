@@ -1,9 +1,10 @@
 """Runs the code of the clients' documents with the installed packages, against a running gateway.
 
-usage: documents.py PYTHON NODE TSC TYPES
+usage: documents.py PYTHON NODE TSC TYPES PACKAGES
 
-PYTHON has the wheel, the folder NODE has the npm package; TSC compiles, with the types of the folder TYPES. All code
-blocks of a document are one program. What it prints is what the `text` blocks show.
+PYTHON has the wheel, the folder NODE has the npm package, both from the folder PACKAGES; TSC compiles, with the types of the
+folder TYPES. All code blocks of a document are one program. What it prints is what the `text` blocks show. The files that
+the documents in docs/clients install are there.
 """
 
 import json
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import urllib.request
 
-python, node, tsc, types = sys.argv[1:]
+python, node, tsc, types, packages = sys.argv[1:]
 root = pathlib.Path(__file__).parents[2]
 url, token = os.environ["GANCHO_TEST_URL"], os.environ["GANCHO_TEST_TOKEN"]
 
@@ -49,6 +50,10 @@ def typescript_program(code):
 
 
 def main():
+    for document in ("docs/clients/python.md", "docs/clients/typescript.md"):
+        [install] = blocks(document, "sh")
+        file = re.search(r"install (\S+\.(?:whl|tgz))", install)[1]
+        assert (pathlib.Path(packages) / file).exists(), f"{document} installs {file}, which clients/build does not make"
     documents = [
         ("docs/clients/python.md", "python", python_program),
         ("clients/python/README.md", "python", python_program),

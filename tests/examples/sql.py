@@ -89,4 +89,5 @@ def main():
         psql(server, f"drop role if exists {name}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -23,6 +23,7 @@ mod bench {
 }
 mod browser;
 mod cells {
+    mod document;
     mod hang;
     mod moving;
     mod serve;
@@ -72,9 +73,10 @@ mod doctor {
     mod checks;
 }
 mod docs {
-    mod blocks;
+    pub mod blocks;
     mod documents;
     mod profiles;
+    mod samples;
     mod snippets;
 }
 mod egress {

@@ -53,6 +53,47 @@ pub fn steps(document: &str) -> Vec<Step> {
     steps
 }
 
+/// A fenced block of any language.
+pub struct Block {
+    /// The number of its fence.
+    pub line: usize,
+    pub language: String,
+    pub text: String,
+}
+
+/// Returns all blocks of a document, without the indentation of those in lists.
+pub fn blocks(document: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut indent = None;
+    for (number, line) in document.lines().enumerate() {
+        let trimmed = line.trim_start();
+        match (indent, trimmed.strip_prefix("```")) {
+            (None, Some(language)) => {
+                indent = Some(line.len() - trimmed.len());
+                let language = language.to_owned();
+                blocks.push(Block { line: number + 1, language, text: String::new() });
+            }
+            (Some(_), Some(_)) => indent = None,
+            (Some(indent), None) => {
+                let text = &mut blocks.last_mut().unwrap().text;
+                text.push_str(line.get(indent..).unwrap_or_default());
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(indent.is_none(), "the last block is not closed");
+    blocks
+}
+
+/// Returns the only block of a language.
+pub fn block(document: &str, language: &str) -> String {
+    let mut found: Vec<_> =
+        blocks(document).into_iter().filter(|block| block.language == language).collect();
+    assert_eq!(found.len(), 1, "blocks of {language}");
+    found.remove(0).text
+}
+
 /// Returns the document with these outputs in place of those that differ.
 pub fn with_answers(document: &str, steps: &[Step], answers: &[String]) -> String {
     let mut lines: Vec<String> = document.lines().map(ToOwned::to_owned).collect();

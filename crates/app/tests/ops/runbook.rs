@@ -1,33 +1,32 @@
 //! Causes the incidents of the runbook and runs the commands of its pages against them.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path, process::Command, time::Duration};
 
 use gancho_testkit::until;
 use serde_json::{Value, json};
 
 use crate::{
+    docs::blocks::blocks,
     gateway::{Gateway, TOKEN},
     http, partner, receiver,
     scripted_receiver::Receiver,
 };
 
-/// Returns the commands of a page, in one script.
-fn script(page: &str) -> String {
+/// Returns the commands of a page.
+fn commands(page: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runbook");
     let text = fs::read_to_string(folder.join(format!("{page}.md"))).unwrap();
-    let mut script = String::from(
-        "set -euo pipefail\napi() { curl -sS --fail-with-body -H \"Authorization: Bearer $TOKEN\" \"$@\"; echo; }\n",
-    );
-    let mut is_code = false;
-    for line in text.lines() {
-        match line.trim_start() {
-            "```sh" => is_code = true,
-            "```" => is_code = false,
-            code if is_code => script.extend([code, "\n"]),
-            _ => {}
-        }
+    let shell = blocks(&text).into_iter().filter(|block| block.language == "sh");
+    shell.map(|block| block.text).collect()
+}
+
+/// Returns the commands of a page in one script, after those of the README with the names of this incident.
+fn script(page: &str, names: &BTreeMap<&str, String>) -> String {
+    let mut script = format!("set -euo pipefail\nshopt -s expand_aliases\n{}", commands("README"));
+    for (name, value) in names {
+        writeln!(script, "export {name}='{value}'").unwrap();
     }
-    script
+    script + &commands(page)
 }
 
 struct Incident<'a> {
@@ -40,9 +39,10 @@ impl Incident<'_> {
     /// Runs a page and returns its output.
     fn run(&self, page: &str) -> String {
         let mut bash = Command::new("bash");
-        bash.arg("-c").arg(script(page)).current_dir(self.folder);
-        bash.env("GANCHO", format!("http://{}", self.served.address)).env("TOKEN", TOKEN);
-        bash.envs(&self.names);
+        let mut names = self.names.clone();
+        names.insert("GANCHO", format!("http://{}", self.served.address));
+        names.insert("TOKEN", TOKEN.to_owned());
+        bash.arg("-c").arg(script(page, &names)).current_dir(self.folder);
         let ran = bash.output().unwrap();
         let (out, err) =
             (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));

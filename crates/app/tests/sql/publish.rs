@@ -12,7 +12,12 @@ use gancho_testkit::{
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::{browser::Browser, gateway::Gateway, receiver};
+use crate::{
+    browser::Browser,
+    docs::blocks::{block, blocks},
+    gateway::Gateway,
+    receiver,
+};
 
 const TEXT: &str = "select gancho.publish($1, $2, $3::text::json, idempotency_key => $4)";
 
@@ -46,11 +51,11 @@ impl Stage {
     /// Grants the rights as docs/publish-from-sql.md says.
     fn grant(&self) {
         let role = &self.role;
+        let [_, granted] = page_sql();
+        let granted = granted.replace(" to app;", &format!(" to {role};"));
         let grants = format!(
-            "create role {role} login;
-             grant usage on schema gancho to {role};
-             grant execute on function gancho.publish to {role};
-             create table orders (id int primary key); grant all on orders to {role}"
+            "create role {role} login; {granted}
+             create table orders (id int primary key, total int); grant all on orders to {role}"
         );
         self.runtime.block_on(self.admin().batch_execute(&grants)).unwrap();
     }
@@ -74,6 +79,46 @@ impl Drop for Stage {
             Ok::<_, anyhow::Error>(client.batch_execute(&drop).await?)
         });
     }
+}
+
+fn page() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/publish-from-sql.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The transaction of the page, and its grants.
+fn page_sql() -> [String; 2] {
+    let found = blocks(&page()).into_iter().filter(|block| block.language == "sql");
+    found.map(|block| block.text).collect::<Vec<_>>().try_into().unwrap()
+}
+
+#[test]
+fn the_transaction_of_the_page_publishes_with_the_function_that_it_describes() {
+    let stage = Stage::new();
+    let gateway = stage.start(&[]);
+    stage.grant();
+    let (address, seen) = receiver::start();
+    let key = gateway.tenant("acme");
+    gateway.endpoint(&key, &format!("http://{address}/hook"));
+    let [transaction, _] = page_sql();
+    stage.run(stage.application().batch_execute(&transaction)).unwrap();
+    until("it is delivered", || !seen.counts().is_empty());
+    let id = seen.counts().into_keys().next().unwrap();
+    let body = String::from_utf8(seen.body(&id).unwrap()).unwrap();
+    assert!(body.contains(r#""data":{"id": 42, "total": 4200}"#), "{body}");
+
+    let sql = "select 'gancho.publish(' || pg_get_function_arguments(oid) || ') returns ' ||
+        pg_get_function_result(oid) from pg_proc where oid = 'gancho.publish'::regproc";
+    let installed: String = stage.run(stage.admin().query_one(sql, &[])).unwrap().get(0);
+    let shown = block(&page(), "text").replace("timestamptz", "timestamp with time zone");
+    let words = |text: &str| {
+        let lines = text.lines().map(|line| line.split("--").next().unwrap());
+        let text = lines.collect::<Vec<_>>().join(" ").to_lowercase();
+        let text =
+            text.replace("null::text", "null").replace("null::timestamp with time zone", "null");
+        text.replace(['(', ')', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(words(&shown), words(&installed));
 }
 
 async fn publish(
