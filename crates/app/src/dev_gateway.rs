@@ -3,7 +3,11 @@
 
 use std::{net::SocketAddr, path::Path};
 
-use crate::{private_file, remote::Remote, settings::Secret};
+use crate::{
+    private_file,
+    remote::{Remote, ServerUrl},
+    settings::Secret,
+};
 
 /// The data directory of `gancho dev`.
 pub const DATA_DIR: &str = ".gancho-dev";
@@ -23,9 +27,21 @@ pub fn hint() -> Option<&'static str> {
 
 /// Returns the gateway of `gancho dev` in this directory, if it is running.
 pub async fn find() -> Option<Remote> {
+    let (address, token) = announced()?;
+    let remote = Remote::at(address, token);
+    remote.get("/v1/tenants?limit=1").await.is_ok().then_some(remote)
+}
+
+/// Returns the operator's token, if the server is the gateway of `gancho dev` in this directory.
+pub fn token(server: &ServerUrl) -> Option<Secret> {
+    let (address, token) = announced()?;
+    (server.is_local() && server.port == address.port()).then_some(token)
+}
+
+/// The address and the token that were written last. It may have ended since.
+fn announced() -> Option<(SocketAddr, Secret)> {
     let folder = Path::new(DATA_DIR);
     let address = private_file::read(&folder.join(ADDRESS)).ok()??;
     let token = private_file::read(&folder.join(TOKEN)).ok()??;
-    let remote = Remote::at(address.trim().parse().ok()?, Secret::new(token.trim()));
-    remote.get("/v1/tenants?limit=1").await.is_ok().then_some(remote)
+    Some((address.trim().parse().ok()?, Secret::new(token.trim())))
 }

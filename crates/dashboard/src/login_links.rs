@@ -52,9 +52,9 @@ impl LoginLinks {
     }
 }
 
-/// Returns 256 random bits as text.
+/// Returns 128 random bits as text: enough for a link that opens once, and short enough for a line of a terminal.
 fn random() -> Result<String, RandomError> {
-    let mut bytes = [0; 32];
+    let mut bytes = [0; 16];
     rand::fill(&mut bytes).map_err(|_| RandomError)?;
     Ok(BASE64URL_NOPAD.encode(&bytes))
 }

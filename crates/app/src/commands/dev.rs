@@ -51,7 +51,7 @@ impl Dev {
         let tasks = TaskTracker::new();
         let (stage, arrivals) = Box::pin(stage::set(&self.data_dir, self.port, &tasks)).await?;
         let mut feed = Feed::of(&stage, arrivals);
-        screen::opening(&stage, self.port);
+        screen::opening(&stage, self.port, !self.once);
 
         actions::publish(&stage).await?;
         tokio::time::timeout(IN_TIME, feed.first_delivery(&stage))
@@ -83,7 +83,9 @@ impl Dev {
 async fn follow(stage: &Stage, feed: &mut Feed) -> anyhow::Result<()> {
     let mut rejections = Rejections::from_now(stage).await?;
     let mut keyboard = Keyboard::open()?;
-    screen::keys(keyboard.is_terminal());
+    if keyboard.is_there() {
+        screen::keys(keyboard.is_terminal());
+    }
     loop {
         tokio::select! {
             biased;

@@ -49,7 +49,9 @@ fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
         ] {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
-        assert!(!text.contains("GANCHO_API_KEY"), "it has ended: no command would work: {text}");
+        for gone in ["GANCHO_API_KEY", "/ui/login/"] {
+            assert!(!text.contains(gone), "it has ended, and `{gone}` would not work: {text}");
+        }
         assert!(!text.contains('\u{1b}'), "no colors without a terminal");
         keys.push(std::fs::read_to_string(folder.path().join("dev.key")).unwrap());
     }
@@ -180,6 +182,43 @@ fn what_is_typed_and_what_is_printed_works() {
     dev.types("q\n");
     assert!(dev.child.wait().unwrap().success());
     until("it says goodbye", || dev.says("all in-flight deliveries finished"));
+}
+
+#[test]
+fn keys_are_not_offered_where_nobody_can_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = dev(folder.path(), port());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.by_ref().any(|line| line.unwrap().ends_with("deliveries list")));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").arg(&id).status().unwrap().success());
+    let rest: String = lines.map(|line| line.unwrap() + "\n").collect();
+    assert!(rest.contains("Stopped") && !rest.contains("press Enter"), "{rest}");
+    assert!(child.wait().unwrap().success());
+}
+
+/// In the directory of `gancho dev`, the address alone is enough. Elsewhere the command says what is missing.
+#[test]
+fn commands_find_the_key_of_dev_in_its_directory_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let dev = Running::start(&folder.path().join(".gancho-dev"), port());
+    let api = dev.address("API");
+    let run = |folder: &Path, name: &str, value: String| {
+        let mut command = Command::new(GANCHO);
+        command.args(["tenants", "list"]).current_dir(folder).env_clear();
+        command.env("HOME", folder).env(name, value).output().unwrap()
+    };
+    let with_url = run(folder.path(), "GANCHO_URL", format!("http://{api}"));
+    assert!(with_url.status.success(), "{}", String::from_utf8_lossy(&with_url.stderr));
+    assert!(String::from_utf8_lossy(&with_url.stdout).contains("demo"));
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let lost = run(elsewhere.path(), "GANCHO_API_LISTEN", api.to_string());
+    let said = String::from_utf8_lossy(&lost.stderr);
+    let expected = format!("there is no key here for the gateway on {api}");
+    assert!(lost.status.code() == Some(5) && said.contains(&expected), "{said}");
+    assert!(said.contains("hint: "), "{said}");
 }
 
 #[test]

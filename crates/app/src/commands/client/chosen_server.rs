@@ -75,7 +75,10 @@ impl ServerArgs {
             Some(key) => key,
             None => match profile {
                 Some(profile) => Secret::new(&profile.key),
-                None => token_of_this_machine(&server)?.ok_or_else(|| no_key(&server))?,
+                None => match token_of_this_machine(&server)? {
+                    Some(token) => token,
+                    None => dev_gateway::token(&server).ok_or_else(|| no_key(&server))?,
+                },
             },
         };
         let ca_file =
@@ -119,6 +122,12 @@ impl ServerArgs {
         }
         if let Some(remote) = dev_gateway::find().await {
             return chosen(remote);
+        }
+        if Remote::open_to_all(settings.api_listen).get("/healthz").await.is_ok() {
+            return Err(Failure::unauthorized(format!(
+                "there is no key here for the gateway on {} (api_listen). hint: set GANCHO_API_KEY, or run this in the directory where the gateway was started",
+                settings.api_listen
+            )));
         }
         Err(Failure::unreachable(format!(
             "no gateway is running on {} (api_listen). hint: start one with `gancho serve` or `gancho dev`, or name another one with --server URL (GANCHO_URL)",

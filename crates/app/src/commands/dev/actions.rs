@@ -30,6 +30,7 @@ pub async fn answer(stage: &Stage, key: char) -> anyhow::Result<bool> {
         's' => set(stage, Mode::Slow),
         'o' => set(stage, Mode::Ok),
         'i' => screen::figures(stage),
+        'l' => screen::login_link(stage.new_login_link().await.as_deref()),
         _ => return Ok(false),
     }
     Ok(true)

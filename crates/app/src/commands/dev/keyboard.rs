@@ -28,6 +28,13 @@ impl Keyboard {
         self.before.is_some()
     }
 
+    /// Whether keys can come from the input: nobody types into `/dev/null`.
+    pub fn is_there(&self) -> bool {
+        let null = rustix::fs::stat("/dev/null").map(|null| null.st_rdev);
+        let input = rustix::fs::fstat(std::io::stdin()).map(|input| input.st_rdev);
+        self.is_terminal() || null.is_err() || null != input
+    }
+
     /// Returns the next key. Waits forever once the input has ended, unless a person ended it: that is `q`.
     pub async fn next(&mut self) -> anyhow::Result<char> {
         loop {

@@ -19,12 +19,13 @@ const MAX_WIDTH: usize = 74;
 /// Maximum lines of an e-mail that are shown.
 const MAX_LINES: usize = 6;
 
-pub fn opening(stage: &Stage, asked_port: u16) {
+/// `is_staying` tells whether it runs on after the first event.
+pub fn opening(stage: &Stage, asked_port: u16, is_staying: bool) {
     let version = env!("CARGO_PKG_VERSION");
     let api = stage.servers.address;
     anstream::println!("\n  {BOLD}Gancho {version} is running.{BOLD:#}\n");
     let row = |name: &str, value: &str, note: &str| {
-        anstream::println!("  {DIM}{name:<10}{DIM:#} {value:<31} {DIM}{note}{DIM:#}");
+        anstream::println!("  {DIM}{name:<10}{DIM:#} {value:<30}  {DIM}{note}{DIM:#}");
     };
     let base = format!("http://{api}");
     let note = if [0, api.port()].contains(&asked_port) {
@@ -34,7 +35,9 @@ pub fn opening(stage: &Stage, asked_port: u16) {
     };
     row("API", &base, &note);
     match &stage.login_link {
-        Some(link) => anstream::println!("  {DIM}dashboard{DIM:#}  {link}"),
+        // It would be gone before anyone can open it.
+        _ if !is_staying => {}
+        Some(link) => row("dashboard", link, "opens once"),
         None => row("dashboard", &format!("{base}/ui/"), "the token is in admin.token"),
     }
     row("receiver", &format!("http://{}", stage.receiver.address), "verifies every signature");
@@ -176,6 +179,13 @@ fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''"))
 }
 
+/// Shows another link to the dashboard.
+pub fn login_link(link: Option<&str>) {
+    if let Some(link) = link {
+        anstream::println!("    {DIM}dashboard{DIM:#}  {link}  {DIM}opens once{DIM:#}");
+    }
+}
+
 /// Returns how this program was started, for commands that people copy.
 fn program() -> String {
     std::env::args().next().unwrap_or_else(|| "gancho".to_owned())
@@ -206,6 +216,7 @@ pub fn help(stage: &Stage) {
     key("s", "receiver slow: respond after 3 seconds");
     key("o", "receiver back to normal");
     key("i", "show delivery counters");
+    key("l", "print another link to the dashboard: each opens once");
     key("q", "quit (or press Ctrl-C)");
     let (program, api) = (program(), stage.servers.address);
     anstream::println!("\n  {BOLD}Deliver events to your own application:{BOLD:#}\n");

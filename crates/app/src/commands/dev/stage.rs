@@ -42,6 +42,7 @@ pub struct Stage {
     pub login_link: Option<String>,
     pub data_dir: String,
     pub operator: Remote,
+    operator_token: Secret,
     number: AtomicU64,
 }
 
@@ -85,7 +86,7 @@ pub async fn set(
     welcome(&gateway, &url, secret.reveal()).await?;
     let (receiver, arrivals) = Receiver::start(receiver_listener, secret.reveal(), tasks)?;
     let login_link = servers.login_link(&token.text).await;
-    let operator = Remote::at(servers.address, token.text);
+    let operator = Remote::at(servers.address, token.text.clone());
     let api_key = api_key(&operator, &servers, data_dir).await?;
     dev_gateway::announce(data_dir, servers.address)?;
     let stage = Stage {
@@ -99,6 +100,7 @@ pub async fn set(
         login_link,
         data_dir: shown,
         operator,
+        operator_token: token.text,
         number: AtomicU64::new(0),
     };
     Ok((stage, arrivals))
@@ -112,7 +114,13 @@ async fn listen_from(port: u16, fits: impl Fn(u16) -> bool) -> anyhow::Result<Tc
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot listen on port {port}"));
+                let hint = match error.kind() {
+                    std::io::ErrorKind::PermissionDenied => {
+                        ". hint: ports below 1024 are for root; choose another one with --port"
+                    }
+                    _ => "",
+                };
+                return Err(error).with_context(|| format!("cannot listen on port {port}{hint}"));
             }
         }
     }
@@ -203,6 +211,10 @@ async fn api_key(operator: &Remote, servers: &Servers, data_dir: &Path) -> anyho
 impl Stage {
     pub fn scope(&self) -> TenantScope {
         TenantScope::internal(self.tenant.id)
+    }
+
+    pub async fn new_login_link(&self) -> Option<String> {
+        self.servers.login_link(&self.operator_token).await
     }
 
     /// Returns the next number for a sample's data.
