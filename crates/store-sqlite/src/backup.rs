@@ -40,7 +40,7 @@ pub fn back_up(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<BackupSummary> {
     if to.exists() {
-        return Err(refused(format!("{} exists: choose another name", to.display())));
+        return Err(refused(format!("{} exists already. hint: choose another name", to.display())));
     }
     let part = beside(to, ".part");
     let source = open::to_read(from)?;
@@ -70,7 +70,12 @@ pub fn check(path: &Path) -> Result<BackupSummary> {
         let bytes = fs::metadata(path).map_or(0, |file| file.len());
         Ok((verdict, bytes))
     };
-    let damaged = |what: &str| refused(format!("{} is damaged: {what}", path.display()));
+    let damaged = |what: &str| {
+        refused(format!(
+            "{} is damaged or is not a backup ({what}). hint: use a file that `gancho backup` wrote",
+            path.display()
+        ))
+    };
     let (verdict, bytes) = read().map_err(|error| damaged(&error.to_string()))?;
     if verdict != "ok" {
         return Err(damaged(&verdict));

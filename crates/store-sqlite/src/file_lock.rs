@@ -93,7 +93,7 @@ fn take(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(refused(format!(
-            "{} is in use by another gancho process. Stop that one first, or give this one another data folder; for several processes on one database use PostgreSQL",
+            "{} is in use by another gancho process. hint: stop that one first, or give this one another directory with --data-dir; for several processes on one database use PostgreSQL",
             path.display()
         ))),
         Err(TryLockError::Error(error)) => {

@@ -16,7 +16,12 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, client::ClientArgs, input::confirmed, table};
+use super::{
+    Failure,
+    client::ClientArgs,
+    input::{self, confirmed},
+    table,
+};
 use crate::remote::Remote;
 use declaration::Declaration;
 use plan::Plan;
@@ -129,8 +134,8 @@ impl Export {
             format!("# Made by `gancho export`. Apply it with `gancho apply -f FILE`.\n{yaml}")
         };
         let Some(path) = &self.output else { return table::print(&text) };
-        let failed = || format!("cannot create {}", path.display());
-        let mut file = std::fs::File::create_new(path).with_context(failed)?;
+        let mut file = input::new_file(path)?;
+        let failed = || format!("cannot write {}", path.display());
         file.write_all(text.as_bytes()).with_context(failed)?;
         table::say(&format!("Wrote {}.", path.display()))
     }

@@ -1,7 +1,6 @@
 //! Writes a stream of JSON lines to a file or to standard output.
 
 use std::{
-    fs::File,
     io::{BufWriter, ErrorKind, Write},
     path::PathBuf,
 };
@@ -9,7 +8,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 
-use super::{Failure, progress::Progress, table};
+use super::{Failure, input, progress::Progress, table};
 use crate::remote::Remote;
 
 #[derive(Debug, Args)]
@@ -30,11 +29,7 @@ impl Download {
     ) -> anyhow::Result<()> {
         let mut stream = remote.stream(path).await?;
         let mut out: Box<dyn Write> = match &self.output {
-            Some(path) => {
-                let file = File::create_new(path);
-                let file = file.with_context(|| format!("cannot create {}", path.display()))?;
-                Box::new(BufWriter::new(file))
-            }
+            Some(path) => Box::new(BufWriter::new(input::new_file(path)?)),
             None => Box::new(BufWriter::new(std::io::stdout())),
         };
         let mut written = 0;

@@ -4,6 +4,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     io::{BufRead, IsTerminal, Read, Write},
     path::Path,
     time::Duration,
@@ -39,6 +40,17 @@ pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
         return Ok(bytes);
     }
     std::fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Creates a file that must not exist yet.
+pub fn new_file(path: &Path) -> anyhow::Result<File> {
+    File::create_new(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
+            "{} exists already. hint: choose another name, or remove it first",
+            path.display()
+        )),
+        _ => Failure::usage(format!("cannot create {}: {error}", path.display())),
+    })
 }
 
 pub fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use bytes::Bytes;
 use clap::Args;
 use gancho_domain::{EventId, EventType, Tenant, TenantScope};
@@ -23,6 +23,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
+use super::Failure;
 use crate::{
     gateway::{Gateway, Setup},
     key_ring,
@@ -34,7 +35,7 @@ use crate::{
 /// Send each line of standard input (JSON) as a signed webhook to one URL.
 ///
 /// Prints the number of each line and the id of its event once it is stored and fsynced; from then on it is
-/// delivered, even after a restart. Lines that are not valid are reported and skipped, and the exit code is then not 0.
+/// delivered, even after a restart. Lines that are not valid are reported and skipped, and the exit code is then 8.
 #[derive(Debug, Args)]
 pub struct Pipe {
     /// URL to send to.
@@ -70,13 +71,9 @@ impl Pipe {
     pub async fn run(self) -> anyhow::Result<()> {
         logs::start(LogFormat::Auto, logs::QUIET);
         let mut stop = Stop::listen();
+        let client = self.client()?;
         private_file::folder(&self.data_dir)?;
         let own = format!("sqlite:{}", self.data_dir.join("pipe.db").display());
-        let client = if self.local {
-            gancho_egress::Settings::for_dev()
-        } else {
-            gancho_egress::Settings::default()
-        };
         let ring = key_ring::in_folder(&self.data_dir)?;
         let url = self.database_url.clone().unwrap_or(own);
         let gateway = Arc::new(Gateway::start(Setup::plain(url, ring, client)).await?);
@@ -96,6 +93,24 @@ impl Pipe {
         }
         gateway.drain(Duration::from_secs(20)).await;
         counts.check()
+    }
+
+    /// Returns the settings of deliveries, if they allow the URL.
+    fn client(&self) -> anyhow::Result<gancho_egress::Settings> {
+        let local = gancho_egress::Settings::for_dev();
+        let is_local_url = local.policy.parse(&self.url).is_ok();
+        let client = if self.local { local } else { gancho_egress::Settings::default() };
+        match client.policy.parse(&self.url) {
+            Ok(_) => Ok(client),
+            Err(error) => {
+                let hint = if is_local_url {
+                    "add --local for http:// and addresses of this machine"
+                } else {
+                    error.hint()
+                };
+                Err(Failure::usage(format!("--url: {}. hint: {hint}", error.what())))
+            }
+        }
     }
 
     /// Sets up the only endpoint, at the given URL.
@@ -197,8 +212,10 @@ impl Counts {
     fn check(&self) -> anyhow::Result<()> {
         let (read, refused) =
             (self.read.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
-        ensure!(refused == 0, "{refused} of {read} lines were skipped");
-        Ok(())
+        if refused == 0 {
+            return Ok(());
+        }
+        Err(Failure::partly(format!("skipped {refused} of {read} lines")))
     }
 }
 

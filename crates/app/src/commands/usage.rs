@@ -33,8 +33,17 @@ fn message(text: &str, command: &str) -> (String, String) {
     let what = lines.join(" ");
     let what = what.strip_prefix("error: ").unwrap_or(&what).to_owned();
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let hint = tip.map_or_else(|| format!("see `{command} --help`"), ToOwned::to_owned);
+    let hint = tip.map_or_else(
+        || format!("see `{command} --help`"),
+        |tip| nearest(tip).map_or_else(|| tip.to_owned(), |name| format!("did you mean `{name}`?")),
+    );
     (what, hint)
+}
+
+/// Returns the name that is most like the one that was typed: clap lists those alike, and the best one last.
+fn nearest(tip: &str) -> Option<&str> {
+    let (_, names) = tip.split_once("similar")?.1.split_once("exist")?;
+    names.strip_suffix('\'')?.rsplit('\'').next()
 }
 
 /// Returns the command that the arguments name, as far as they name one: `gancho sources show`.
@@ -63,5 +72,17 @@ mod tests {
         assert_eq!(named("sources keys add acme --jsno"), "gancho sources keys add");
         assert_eq!(named("soruces list"), "gancho");
         assert_eq!(named("sources lsit"), "gancho sources");
+    }
+
+    #[test]
+    fn the_nearest_name_is_proposed() {
+        let hint = |line: &str| {
+            let error = Cli::command().try_get_matches_from(line.split(' ')).unwrap_err();
+            message(&error.to_string(), "gancho").1
+        };
+        assert_eq!(hint("gancho emals"), "did you mean `emails`?");
+        assert_eq!(hint("gancho deliveries lst"), "did you mean `list`?");
+        assert_eq!(hint("gancho deliveries list --statuss x"), "did you mean `--status`?");
+        assert_eq!(hint("gancho version x"), "see `gancho --help`");
     }
 }

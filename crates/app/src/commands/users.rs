@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
+use gancho_access::Role;
 use serde_json::{Value, json};
 
 use super::{
@@ -51,8 +52,8 @@ struct Create {
     /// Name or e-mail address.
     name: String,
     /// What the user may do: operator, support or read-only.
-    #[arg(long)]
-    role: String,
+    #[arg(long, value_parser = role)]
+    role: Role,
     #[command(flatten)]
     password: PasswordFrom,
     #[command(flatten)]
@@ -64,7 +65,8 @@ struct SetRole {
     /// Name of the user.
     name: String,
     /// What the user may do: operator, support or read-only.
-    role: String,
+    #[arg(value_parser = role)]
+    role: Role,
     #[command(flatten)]
     client: ClientArgs,
 }
@@ -133,7 +135,7 @@ impl Create {
         let remote = self.client.gateway().await?;
         let mut draft = input::Draft::default();
         draft.put("name", &self.name)?;
-        draft.put("role", word(&self.role))?;
+        draft.put("role", self.role.name())?;
         draft.put("password", self.password.read()?)?;
         let user = remote.post("/v1/users", &draft).await?;
         report(&self.client, &user, "Created", "They can log in to the dashboard.")
@@ -144,7 +146,7 @@ impl SetRole {
     async fn run(self) -> anyhow::Result<()> {
         let remote = self.client.gateway().await?;
         let mut draft = input::Draft::default();
-        draft.put("role", word(&self.role))?;
+        draft.put("role", self.role.name())?;
         let user = remote.patch(&path(&self.name), &draft).await?;
         report(&self.client, &user, "Changed", "Their sessions have ended.")
     }
@@ -190,9 +192,9 @@ impl PasswordFrom {
     }
 }
 
-/// Converts `read-only` of the command line to `read_only` of the API.
-fn word(role: &str) -> String {
-    role.replace('-', "_")
+/// Reads `read-only` of the command line, which is `read_only` in the API.
+fn role(text: &str) -> Result<Role, String> {
+    text.replace('-', "_").parse().map_err(|_| "use operator, support or read-only".to_owned())
 }
 
 /// Returns the API path of a user.

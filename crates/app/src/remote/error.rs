@@ -149,7 +149,7 @@ impl RemoteError {
 }
 
 /// The commands that list what was not found, by what the server calls it.
-const LISTS: [(&str, &str); 12] = [
+const LISTS: [(&str, &str); 13] = [
     ("tenant", "tenants list"),
     ("API key", "api-keys list"),
     ("webhook", "endpoints list"),
@@ -162,6 +162,7 @@ const LISTS: [(&str, &str); 12] = [
     ("e-mail", "emails list"),
     ("user", "users list"),
     ("cell", "cells list"),
+    ("lane", "queues list"),
 ];
 
 impl ApiError {
@@ -180,7 +181,7 @@ impl ApiError {
                 self.server
             ),
             "operator_only" => {
-                "this takes the operator's token rather than a tenant's API key".into()
+                "this key is a tenant's: pass the operator token with GANCHO_API_KEY, --key-file or `gancho login`; in the directory of the gateway, commands without a key find it".into()
             }
             "missing_scope" => {
                 "use an API key with this scope; `gancho api-keys create --scope …` makes one"
@@ -216,6 +217,9 @@ impl UnreachableCause {
         match inner {
             Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
                 Self::Untrusted
+            }
+            Some(rustls::Error::InvalidMessage(_)) => {
+                Self::Tls("the server does not answer with TLS".to_owned())
             }
             Some(inner) => Self::Tls(inner.to_string()),
             None => Self::Tls(error.to_string()),

@@ -71,6 +71,9 @@ fn apply(at: &Operator) {
     let exported = at.folder.path().join("exported.yaml");
     let exported = exported.to_str().unwrap();
     at.run(&["export", "-o", exported]).ok();
+    let again = at.run(&["export", "-o", exported]);
+    assert_eq!(again.code, 2, "{}", again.err);
+    assert!(again.err.contains("exported.yaml exists already\nhint: "), "{}", again.err);
     let unchanged = at.json(&["diff", "-f", exported, "--prune"]);
     assert_eq!(
         (unchanged["changes"].as_array().unwrap().len(), &unchanged["unchanged"]),

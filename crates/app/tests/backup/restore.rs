@@ -60,7 +60,12 @@ fn what_was_backed_up_is_restored_and_delivered() {
     assert_eq!((&told["is_verified"], &told["keys"]), (&true.into(), &serde_json::json!([1])));
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     let again = run(folder.path(), &["backup", file]);
-    assert!(again.code != 0 && again.err.contains("exists"), "{}", again.err);
+    assert!(again.code != 0 && again.err.contains("exists already\nhint: "), "{}", again.err);
+    let text = folder.path().join("events.ndjson");
+    fs::write(&text, "{}\n".repeat(99)).unwrap();
+    let other = run(folder.path(), &["restore", text.to_str().unwrap()]);
+    assert!(other.code != 0 && other.err.contains("is not a backup"), "{}", other.err);
+    assert!(other.err.contains("\nhint: use a file that"), "{}", other.err);
 
     // Refused while the gateway is running.
     let refused = run(folder.path(), &["restore", file]);

@@ -115,6 +115,15 @@ fn events_are_forwarded_once_and_signed() {
 }
 
 #[test]
+fn a_type_that_nothing_can_match_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let listen = ["listen", "--forward-to", "http://127.0.0.1:1/", "--type", "invoice*"];
+    let refused = crate::operator::alone(folder.path(), &listen);
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert!(refused.err.contains("did you mean `invoice.*`?"), "{}", refused.err);
+}
+
+#[test]
 fn an_endpoint_with_a_wire_format_of_its_own_is_signed_alike() {
     let folder = tempfile::tempdir().unwrap();
     let profile = "[profiles.acme]\nenvelope = \"bare\"\nuser_agent = \"Acme/1\"\n\

@@ -59,7 +59,7 @@ fn a_login_is_used_by_the_commands_that_follow() {
     user.run(&["events", "list"], &[("GANCHO_PROFILE", "op")], "").ok();
     let refused = user.run(&["tenants", "list"], &[], "");
     assert_eq!(refused.code, 5, "{}", refused.err);
-    assert!(refused.err.contains("hint: this takes the operator's token"), "{}", refused.err);
+    assert!(refused.err.contains("hint: this key is a tenant's: "), "{}", refused.err);
 
     let listed = user.run(&["login", "--list"], &[], "").ok().out;
     assert!(listed.contains("default") && listed.contains("operator token"), "{listed}");

@@ -36,7 +36,7 @@ fn sent(output: &Output, seen: &Seen) -> Vec<(String, String)> {
 fn a_line_that_is_not_json_takes_no_other_with_it() {
     let (output, seen) = pipe(b"{\"a\":1}\n{\"b\":2}\nnot json\n\n\xff\xfe\n{\"c\":3}\n", &[]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
+    assert_eq!(output.status.code(), Some(8), "{said}");
     for part in ["line 3 skipped: not valid JSON", "line 5 skipped", "2 of 5 lines"] {
         assert!(said.contains(part), "`{part}` is missing: {said}");
     }
@@ -54,7 +54,7 @@ fn a_line_that_is_not_json_takes_no_other_with_it() {
 fn a_line_that_is_not_accepted_is_a_failure() {
     let (output, seen) = pipe(b"{\"a\":1}\n{\"b\":2}\n", &["--type", "webhook.endpoint.disabled"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
+    assert_eq!(output.status.code(), Some(8), "{said}");
     assert!(said.contains("line 2 skipped") && said.contains("2 of 2 lines"), "{said}");
     assert!(sent(&output, &seen).is_empty());
 }
@@ -69,7 +69,7 @@ fn lines_that_are_all_sent_are_a_success() {
 #[test]
 fn as_json_each_line_says_what_came_of_it() {
     let (output, seen) = pipe(b"{\"a\":1}\nnot json\n\n{\"c\":3}\n", &["--json"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(8));
     let printed = String::from_utf8(output.stdout).unwrap();
     let mut lines: Vec<serde_json::Value> =
         printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -81,5 +81,23 @@ fn as_json_each_line_says_what_came_of_it() {
         assert!(seen.body(lines[place]["id"].as_str().unwrap()).is_some(), "{printed}");
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("1 of 3 lines were skipped"), "{said}");
+    assert!(said.contains("skipped 1 of 3 lines"), "{said}");
+}
+
+#[test]
+fn a_url_that_may_not_be_called_is_refused_before_anything_is_written() {
+    for (url, hint) in [
+        ("http://127.0.0.1:8080/hooks", "hint: add --local"),
+        ("127.0.0.1:8080", "hint: write it as https://host/path"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = crate::operator::alone(folder.path(), &["pipe", "--url", url]);
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(
+            refused.err.contains("error: --url: ") && refused.err.contains(hint),
+            "{}",
+            refused.err
+        );
+        assert!(!folder.path().join("data").exists());
+    }
 }

@@ -8,6 +8,9 @@ fn a_user_is_created_changed_listed_and_deleted() {
     let none = at.run(&["users", "list"]).ok().out;
     assert!(none.contains("There are no users yet"), "{none}");
     let create = ["users", "create", "ana@example.com", "--role", "read-only"];
+    let wrong = at.run(&["users", "create", "ana@example.com", "--role", "admin"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+    assert!(wrong.err.contains("use operator, support or read-only"), "{}", wrong.err);
     let asked = at.run(&create);
     assert_eq!(asked.code, 2, "{}", asked.err);
     assert!(asked.err.contains("--password-file -"), "{}", asked.err);
