@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{FieldError, Rate, RateDraft, RetryDraft, span};
+use gancho_domain::{FieldError, Rate, RateDraft, RetryDraft, nearest, span};
 use gancho_schema::Schema;
 use gancho_vault::Secret;
 use gancho_wire::{
@@ -156,15 +156,28 @@ pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
 
 fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
     let preset: Preset = serde_json::from_str(text.get()).map_err(|error| {
-        let names = Preset::NAMES.join(", ");
-        let others =
-            "{\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
-        FieldError::new("preset_unknown", "/preset", format!("{error}; use {names}, {others}"))
+        FieldError::new("preset_unknown", "/preset", unknown_preset(text, &error))
     })?;
     preset
         .proof()
         .map(|_| ())
         .map_err(|error| FieldError::new("preset_malformed", "/preset", error))
+}
+
+fn unknown_preset(text: &RawValue, error: &serde_json::Error) -> String {
+    let what = match serde_json::from_str::<String>(text.get()) {
+        Ok(name) if ["sns", "generic", "token"].contains(&&*name) => {
+            format!("the preset `{name}` takes settings")
+        }
+        Ok(name) => match nearest(&name, Preset::NAMES) {
+            Some(meant) => return format!("there is no preset `{name}`: did you mean `{meant}`?"),
+            None => format!("there is no preset `{name}`"),
+        },
+        Err(_) => error.to_string(),
+    };
+    let names = Preset::NAMES.join(", ");
+    let others = "{\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
+    format!("{what}; use {names}, {others}")
 }
 
 fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {

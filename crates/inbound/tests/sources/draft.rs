@@ -14,6 +14,21 @@ fn draft(partner: &str) -> SourceDraft {
     SourceDraft { partner: Some(partner.into()), ..SourceDraft::default() }
 }
 
+async fn the_preset_that_was_meant_is_named(stage: &Stage) {
+    for (preset, part) in [
+        (r#""strip""#, "there is no preset `strip`: did you mean `stripe`?"),
+        (r#""paypal""#, "there is no preset `paypal`; use partner"),
+        (r#""sns""#, "the preset `sns` takes settings; use partner"),
+    ] {
+        let invalid = SourceDraft { preset: Some(raw(preset)), ..draft("acme") };
+        let Err(SourceError::Faulty(errors)) = stage.node.desk.create(invalid).await else {
+            panic!("{preset} was taken")
+        };
+        let said = errors.iter().find(|error| error.pointer == "/preset").unwrap();
+        assert!(said.message.contains(part), "{}", said.message);
+    }
+}
+
 async fn every_error_is_reported(stage: &Stage) {
     let invalid = SourceDraft {
         preset: Some(raw(r#""paypal""#)),
@@ -229,6 +244,7 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
 
 on_both!(
     every_error_is_reported,
+    the_preset_that_was_meant_is_named,
     a_name_is_taken_once,
     changes_count_at_once,
     other_nodes_follow,
