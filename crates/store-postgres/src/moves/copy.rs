@@ -96,27 +96,10 @@ impl PostgresStore {
         for table in MOVED_TABLES {
             let Some(keys) = changed.get(table.name) else { continue };
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-            let keys = literal(&format!("[{}]", keys.join(",")));
-            let on = |key: &dyn Fn(&str) -> String| -> String {
-                let same = table.key.iter().map(|column| format!("t.{column} = {}", key(column)));
-                std::iter::once(format!("t.tenant_id = '{tenant}'"))
-                    .chain(same)
-                    .collect::<Vec<_>>()
-                    .join(" and ")
-            };
-            let these = format!("jsonb_populate_recordset(null::{}, {keys}::jsonb) k", table.name);
-            let delete = format!(
-                "delete from {} t using {these} where {}",
-                table.name,
-                on(&|column| table.target_key(column, of.source))
-            );
+            let keys = format!("[{}]", keys.join(","));
             let columns = columns(source.session()?, table).await?;
-            let select = format!(
-                "select {} from (select distinct * from {these}) k join {} t on {}",
-                sources(table, &columns, of.source),
-                table.name,
-                on(&|column| format!("k.{column}"))
-            );
+            let select = changed_rows(tenant, table, &keys, &columns, of.source);
+            let delete = delete_changed(tenant, table, &keys, of.source);
             target.session()?.batch_execute(&delete).await?;
             pipe(source.session()?, &select, target.session()?, table, &columns).await?;
         }
@@ -192,8 +175,8 @@ impl PostgresStore {
             let transaction = self.begin_session().await?;
             enter(transaction.session()?, uuid(of.tenant), of.run, from).await?;
             let some = some_of(table);
-            let sql =
-                format!("delete from {table} where tenant_id = $1 and ctid = any (array({some}))");
+            // By the place alone: beside the tenant, the server might read all of its rows for each batch.
+            let sql = format!("delete from {table} where ctid = any (array({some}))");
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
                 [&uuid(of.tenant), &(max as i64)];
             let removed = execute(transaction.session()?, &sql, &values).await?;
@@ -254,6 +237,46 @@ fn some_of(table: &str) -> String {
         ),
         None => format!("select ctid from {table} where tenant_id = $1 limit $2"),
     }
+}
+
+/// Selects the rows with these keys, as they are in the new cell.
+fn changed_rows(
+    tenant: Uuid,
+    table: MovedTable,
+    keys: &str,
+    columns: &[String],
+    cell: u32,
+) -> String {
+    let same = same_key(tenant, table, |column| format!("k.{column}"));
+    format!(
+        "select {} from (select distinct * from {}) k, lateral (
+            select * from {} t where {same} offset 0) t",
+        sources(table, columns, cell),
+        records(table, keys),
+        table.name
+    )
+}
+
+/// Removes the rows with these keys of the old cell from the new one.
+fn delete_changed(tenant: Uuid, table: MovedTable, keys: &str, cell: u32) -> String {
+    let same = same_key(tenant, table, |column| table.target_key(column, cell));
+    format!(
+        "delete from {0} where ctid = any (array(
+            select r.ctid from {1} k, lateral (select t.ctid from {0} t where {same} offset 0) r))",
+        table.name,
+        records(table, keys)
+    )
+}
+
+fn records(table: MovedTable, keys: &str) -> String {
+    format!("jsonb_populate_recordset(null::{}, {}::jsonb)", table.name, literal(keys))
+}
+
+/// For a `lateral` that ends with `offset 0`: each key is searched in the index by itself. A join would read all
+/// rows of the tenant where the server does not know yet how many there are.
+fn same_key(tenant: Uuid, table: MovedTable, key: impl Fn(&str) -> String) -> String {
+    let same = table.key.iter().map(|column| format!(" and t.{column} = {}", key(column)));
+    format!("t.tenant_id = '{tenant}'{}", same.collect::<String>())
 }
 
 async fn columns(session: &Session, table: MovedTable) -> Result<Vec<String>, TxError> {

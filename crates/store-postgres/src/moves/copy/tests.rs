@@ -44,6 +44,36 @@ async fn parts_are_found_without_reading_what_others_have() {
     drop(store);
 }
 
+/// The server last counted the rows when the tenant had none, as where a tenant arrives.
+const ARRIVE: &str = "
+alter table once_keys set (autovacuum_enabled = off);
+insert into once_keys select md5('tenant' || n)::uuid, decode(md5(n::text), 'hex'), '', gen_random_uuid(), 0, 0
+from generate_series(1, 1000) n;
+analyze once_keys;
+insert into once_keys select md5('arrives')::uuid, decode(md5(n::text), 'hex'), '', gen_random_uuid(), 0, 0
+from generate_series(1, 20000) n;";
+
+#[tokio::test]
+async fn changed_rows_are_found_by_their_keys_whatever_the_server_expects() {
+    let database = fresh_database().await.unwrap();
+    let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+    let client = database.client().await.unwrap();
+    client.batch_execute(ARRIVE).await.unwrap();
+    let sql = "select md5('arrives')::uuid, jsonb_agg(jsonb_build_object('tenant_id', md5('arrives')::uuid,
+        'key', decode(md5((n * 1000)::text), 'hex')))::text from generate_series(1, 10) n";
+    let row = client.query_one(sql, &[]).await.unwrap();
+    let (tenant, keys): (Uuid, String) = (row.get(0), row.get(1));
+    let table = *MOVED_TABLES.iter().find(|table| table.name == "once_keys").unwrap();
+    let select = changed_rows(tenant, table, &keys, &["key".to_owned()], 0);
+    let delete = delete_changed(tenant, table, &keys, 0);
+    assert_eq!(client.query(&select, &[]).await.unwrap().len(), 10);
+    for sql in [&select, &delete] {
+        assert!(pages_read(&client, sql).await < 150, "{sql}");
+    }
+    assert_eq!(client.query(&select, &[]).await.unwrap().len(), 0, "explained and carried out");
+    drop(store);
+}
+
 /// Returns the pages read from tables with thousands of pages.
 async fn pages_read(client: &tokio_postgres::Client, sql: &str) -> u64 {
     let explain = format!("explain (analyze, buffers, timing off, costs off) {sql}");
