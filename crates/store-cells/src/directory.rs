@@ -6,14 +6,17 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use gancho_domain::TenantId;
 use gancho_store::{Result, StoreError};
 use gancho_store_postgres::{Placement, PlacementState, PostgresStore};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::{
     CellStore,
@@ -29,6 +32,12 @@ const BATCH: usize = 10_000;
 #[derive(Default)]
 pub(crate) struct Directory {
     known: RwLock<PlacementCache>,
+    /// How often a cell or the place of a tenant has become known here that was not before.
+    version: AtomicU64,
+    /// When the reading began from which the cells are known. Held while they change.
+    pub read_at: Mutex<Option<Instant>>,
+    /// Held by a lookup that reads the directory, so that others wait for it.
+    catching_up: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -56,7 +65,18 @@ impl Directory {
     }
 
     pub fn note(&self, placement: &Placement) {
-        self.known.write().note(placement);
+        if self.known.write().note(placement) {
+            self.note_change();
+        }
+    }
+
+    /// Changes whenever this node learns something of the directory.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    pub fn note_change(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Whether the tenant is about to leave its cell: nothing of it is leased any more.
@@ -115,9 +135,12 @@ impl Directory {
             let Some(last) = batch.last() else { break };
             after = Some(last.tenant);
             let mut known = self.known.write();
+            let mut changes = 0;
             for one in &batch {
-                known.note(one);
+                changes += u64::from(known.note(one));
             }
+            drop(known);
+            self.version.fetch_add(changes, Ordering::AcqRel);
         }
         self.known.write().refreshed_at = Some(at);
         Ok(())
@@ -137,10 +160,12 @@ impl Directory {
 }
 
 impl PlacementCache {
-    fn note(&mut self, placement: &Placement) {
+    /// Returns whether this is news.
+    fn note(&mut self, placement: &Placement) -> bool {
         let (tenant, cell, state) = (placement.tenant, placement.cell, placement.state);
         self.absent.remove(&tenant);
-        if self.cells.insert(tenant, cell).is_some_and(|before| before != cell) {
+        let before = self.cells.insert(tenant, cell);
+        if before.is_some_and(|before| before != cell) {
             self.moved.insert(tenant, Instant::now());
         }
         match state {
@@ -150,6 +175,7 @@ impl PlacementCache {
                 self.moving.remove(&tenant);
             }
         }
+        before != Some(cell)
     }
 }
 
@@ -176,6 +202,17 @@ impl CellStore {
         };
         self.directory.note(&placement);
         Ok(placement.cell)
+    }
+
+    /// Reads the directory, unless a reading has begun since then. Many lookups at once wait for one reading.
+    pub(crate) async fn catch_up(&self, since: Instant) -> Result<()> {
+        let _one = self.directory.catching_up.lock().await;
+        let read_at = *self.directory.read_at.lock();
+        if read_at.is_none_or(|at| at < since) {
+            self.home.store()?;
+            self.refresh_once().await?;
+        }
+        Ok(())
     }
 
     /// The name of the cell where a tenant lives, as far as this node knows.

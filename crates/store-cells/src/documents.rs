@@ -1,5 +1,7 @@
 //! Documents: a tenant's in its cell, the operator's in the home cell.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
@@ -25,27 +27,21 @@ impl Documents for CellStore {
         of_collection!(self, collection, |store| store.document(collection, key))
     }
 
-    /// In the cell where it was found before, or else in all of them.
+    /// In the cell where it was found before, or else in all of them. Before it is said to be in none, the directory is read:
+    /// it may be in a cell, or of a tenant that has moved to one, of which this node has not heard yet.
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
-        if self.is_alone() {
-            return at_home!(self, |store| store.find_document(kind, key));
-        }
+        let (begun, version) = (Instant::now(), self.directory.version());
         if let Some(found) = self.find_where_it_was(kind, key).await? {
             return Ok(Some(found));
         }
-        let found = self
-            .first_in(|store, cell| async move {
-                Ok(self.of_cell(&cell, store.find_document(kind, key).await?))
-            })
-            .await?;
-        Ok(found.map(|(cell, document)| {
-            let mut known = self.document_cells.lock();
-            if known.len() >= MAX_KEYS {
-                known.clear();
-            }
-            known.insert((kind, key.to_owned()), cell.number);
-            document
-        }))
+        if let Some(found) = self.find_anywhere(kind, key).await? {
+            return Ok(Some(found));
+        }
+        self.catch_up(begun).await?;
+        if self.directory.version() == version {
+            return Ok(None);
+        }
+        self.find_anywhere(kind, key).await
     }
 
     async fn documents(
@@ -136,6 +132,25 @@ impl Documents for CellStore {
 }
 
 impl CellStore {
+    async fn find_anywhere(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
+        if self.is_alone() {
+            return at_home!(self, |store| store.find_document(kind, key));
+        }
+        let found = self
+            .first_in(|store, cell| async move {
+                Ok(self.of_cell(&cell, store.find_document(kind, key).await?))
+            })
+            .await?;
+        Ok(found.map(|(cell, document)| {
+            let mut known = self.document_cells.lock();
+            if known.len() >= MAX_KEYS {
+                known.clear();
+            }
+            known.insert((kind, key.to_owned()), cell.number);
+            document
+        }))
+    }
+
     async fn find_where_it_was(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
         let number = self.document_cells.lock().get(&(kind, key.to_owned())).copied();
         let Some(cell) = number.and_then(|number| self.cell(number).ok()) else { return Ok(None) };

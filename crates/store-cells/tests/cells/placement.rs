@@ -1,13 +1,16 @@
 //! Which cell a tenant gets, and that everything of it is there.
 
+use bytes::Bytes;
+use gancho_domain::{TenantId, TenantScope};
 use gancho_store::{
-    Accept, AllTenants, Erasure, EventFilter, Nodes, PageRequest, Settle, SettleOutcome,
-    StoreError, Tenants,
+    Accept, AllTenants, Collection, Documents, Erasure, EventFilter, Nodes, PageRequest,
+    Precondition, Settle, SettleOutcome, StoreError, Tenants,
 };
-use gancho_store_cells::{MoveStep, Placement, PlacementState};
+use gancho_store_cells::{CellStore, MoveStep, Placement, PlacementState};
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::{postgres::fresh_database, wait_for};
 
+use super::moved::{World, at_once, ended};
 use crate::stage::{ParcelGenerator, delivered, in_schema, now, open, take_all};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,6 +89,61 @@ async fn another_node_finds_what_one_has_created() {
     assert_eq!(here.rows.len(), 2);
 }
 
+async fn add_key(store: &CellStore, tenant: TenantId, key: &str) {
+    let keys = Collection::of(TenantScope::internal(tenant), "api_key");
+    let body = Bytes::from_static(b"{}");
+    store.put_document(keys, key, body, Precondition::Nothing).await.unwrap().unwrap();
+}
+
+/// A node reads the directory every second, and a client that is told that its key is invalid gives up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_in_a_cell_that_a_node_has_not_heard_of_is_not_called_unknown() {
+    let database = fresh_database().await.unwrap();
+    let [one, other] = [
+        open(&database.url(), Options::default()).await.unwrap(),
+        open(&database.url(), Options::default()).await.unwrap(),
+    ];
+    let maker = ParcelGenerator::new();
+    maker.tenant(&one).await.unwrap();
+    for cell in ["a", "b"] {
+        one.add_cell(cell, &in_schema(&database.url(), cell)).await.unwrap();
+        let tenant = maker.tenant(&one).await.unwrap();
+        assert_eq!(one.cell_name(tenant).as_deref(), Some(cell));
+        add_key(&one, tenant, cell).await;
+        let key = wait_for("the cell is opened", || async {
+            match other.find_document("api_key", cell).await {
+                Err(StoreError::Unavailable(why)) => {
+                    assert!(why.contains("being opened"), "{why}");
+                    None
+                }
+                found => Some(found.unwrap()),
+            }
+        });
+        assert_eq!(key.await.expect("known from the first").tenant, Some(tenant));
+    }
+    assert_eq!(other.find_document("api_key", "c").await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_a_tenant_that_has_moved_is_known_to_all_nodes_at_once() {
+    let world = World::new().await;
+    // Nothing waits for the other node to read the directory.
+    let (mover, other) = (world.node(at_once()).await, world.node(at_once()).await);
+    let tenant = world.with_tenant(&mover).await;
+    wait_for("the other node has opened the cell", || async {
+        let cells = other.list_cells().await.unwrap();
+        (cells.len() == 2 && cells[1].trouble.is_none()).then_some(())
+    })
+    .await;
+    for (to, key) in [("a", "k1"), ("home", "k2"), ("a", "k3")] {
+        mover.move_tenant(tenant, to).await.unwrap();
+        ended(&mover, tenant, MoveStep::Done).await;
+        add_key(&mover, tenant, key).await;
+        let found = other.find_document("api_key", key).await.unwrap().expect(key);
+        assert_eq!(found.tenant, Some(tenant));
+    }
+}
+
 fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
     match result {
         Err(StoreError::Refused(text)) => text,
@@ -111,7 +169,10 @@ async fn a_cell_is_removed_when_nobody_lives_there_and_nobody_can_come() {
     cells.sort_unstable();
     assert_eq!(cells, ["a", "b"]);
     let in_a = away.into_iter().find(|tenant| name_of(*tenant) == "a").unwrap();
-    other.tenants(None, 10).await.unwrap();
+    wait_for("the other node has opened the cells", || async {
+        other.tenants(None, 10).await.ok()
+    })
+    .await;
 
     let why = refused(store.remove_cell("home", false).await);
     assert!(why.contains("has the directory"), "{why}");
