@@ -27,6 +27,7 @@ mod pausing;
 mod placing;
 mod pool;
 mod pools;
+mod queue_entry;
 mod removable_queue;
 mod sharing;
 mod target;
@@ -50,6 +51,7 @@ pub use self::{
     hard_limit::HungFlights,
     pausing::PauseSet,
     pool::{Pool, PoolLimit},
+    queue_entry::QueueEntry,
     target::{BreakerChange, Outcome},
     tenant::Share,
 };
@@ -152,19 +154,6 @@ pub struct Slot {
     key: Key,
     bytes: usize,
     flight: FlightId,
-}
-
-/// A delivery that enters the queue, and on what terms.
-pub struct QueueEntry<T> {
-    pub key: Key,
-    /// Over all nodes, as the rate; `None`: [`Terms::MAX_IN_FLIGHT`](crate::Terms::MAX_IN_FLIGHT) on each.
-    pub max_in_flight: Option<u32>,
-    pub rate: Option<Rate>,
-    /// What it takes of the room.
-    pub bytes: usize,
-    /// Someone waits for its result: it goes before the others of its target, and through an open breaker.
-    pub is_urgent: bool,
-    pub item: T,
 }
 
 impl Slot {

@@ -35,7 +35,7 @@ impl ClaimPlan {
 
     /// Whether these are fewer than planned, apart from what is taken before the turns.
     pub(crate) fn falls_short(&self, jobs: &[Job]) -> bool {
-        let first: BTreeSet<_> = self.first.iter().map(|share| share.key()).collect();
+        let first: BTreeSet<_> = self.first.iter().map(TargetShare::key).collect();
         let in_turn = jobs.iter().filter(|job| !first.contains(&(job.tenant, job.target)));
         in_turn.count() < self.total()
     }

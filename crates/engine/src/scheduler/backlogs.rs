@@ -20,8 +20,9 @@ use super::Key;
 pub struct Moment(u64);
 
 #[derive(Debug, Clone, Copy)]
-enum Standing {
-    Behind {
+enum BacklogStatus {
+    /// It may have deliveries in the store, or some that were just stored.
+    Pending {
         since: Moment,
         /// When a delivery of it was last stored, or a claim last skipped it.
         noted: Moment,
@@ -32,7 +33,7 @@ enum Standing {
 
 #[derive(Default)]
 pub struct Backlogs {
-    targets: BTreeMap<Key, Standing>,
+    targets: BTreeMap<Key, BacklogStatus>,
     /// How many of them each tenant has.
     owners: Holdings<TenantId>,
     /// All of their targets may be behind, each since the moment in which it was noted.
@@ -54,12 +55,12 @@ impl Backlogs {
     /// overtake its own older ones, and nobody else's.
     pub fn note(&mut self, key: Key, remembered: usize) {
         let now = self.now;
-        let behind = Standing::Behind { since: now, noted: now };
+        let pending = BacklogStatus::Pending { since: now, noted: now };
         match self.targets.get_mut(&key) {
-            Some(Standing::Behind { noted, .. }) => *noted = now,
-            Some(emptied) => *emptied = behind,
+            Some(BacklogStatus::Pending { noted, .. }) => *noted = now,
+            Some(emptied) => *emptied = pending,
             None => {
-                self.targets.insert(key, behind);
+                self.targets.insert(key, pending);
                 self.owners.add(key.0);
             }
         }
@@ -78,8 +79,8 @@ impl Backlogs {
 
     pub fn contains(&self, key: Key) -> bool {
         match self.targets.get(&key) {
-            Some(Standing::Behind { .. }) => true,
-            Some(Standing::Emptied) => false,
+            Some(BacklogStatus::Pending { .. }) => true,
+            Some(BacklogStatus::Emptied) => false,
             None => self.is_unknown(key),
         }
     }
@@ -93,15 +94,15 @@ impl Backlogs {
     /// Claims skip the target no longer: the claim and the lap that are under way may have passed it.
     pub fn unskip_target(&mut self, key: Key) {
         let now = self.now;
-        if let Some(Standing::Behind { since, noted }) = self.targets.get_mut(&key) {
+        if let Some(BacklogStatus::Pending { since, noted }) = self.targets.get_mut(&key) {
             (*since, *noted) = (now, now);
         }
     }
 
     pub fn unskip_tenant(&mut self, tenant: TenantId) {
         let now = self.now;
-        for (_, standing) in self.targets.range_mut(all_of(tenant)) {
-            if let Standing::Behind { since, noted } = standing {
+        for (_, status) in self.targets.range_mut(all_of(tenant)) {
+            if let BacklogStatus::Pending { since, noted } = status {
                 (*since, *noted) = (now, now);
             }
         }
@@ -122,12 +123,12 @@ impl Backlogs {
     /// counted, a target with a steady stream of deliveries would stay behind.
     pub fn empty(&mut self, key: Key, claim_began: Moment) {
         let is_unknown = self.is_unknown(key);
-        let Some(standing) = self.targets.get_mut(&key) else { return };
-        if !matches!(standing, Standing::Behind { since, .. } if *since < claim_began) {
+        let Some(status) = self.targets.get_mut(&key) else { return };
+        if !matches!(status, BacklogStatus::Pending { since, .. } if *since < claim_began) {
             return;
         }
         if is_unknown {
-            *standing = Standing::Emptied;
+            *status = BacklogStatus::Emptied;
         } else {
             self.forget(key);
         }
@@ -169,10 +170,10 @@ impl Backlogs {
 
     /// Keeps the targets that are still behind, and those that are not although their tenant may be.
     fn retain_targets(&mut self, is_behind: impl Fn(Key, Moment) -> bool) {
-        self.targets.retain(|key, standing| {
-            let stays = match standing {
-                Standing::Behind { noted, .. } => is_behind(*key, *noted),
-                Standing::Emptied => self.tenants.contains_key(&key.0),
+        self.targets.retain(|key, status| {
+            let stays = match status {
+                BacklogStatus::Pending { noted, .. } => is_behind(*key, *noted),
+                BacklogStatus::Emptied => self.tenants.contains_key(&key.0),
             };
             if !stays {
                 self.owners.remove(key.0);

@@ -81,8 +81,9 @@ mod tests {
     #[test]
     fn tenants_take_turns_and_what_is_skipped_stays() {
         let mut unexamined = Unexamined::default();
-        let all = keys(&[(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 1)]);
-        all.into_iter().for_each(|key| unexamined.insert(key));
+        for key in keys(&[(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 1)]) {
+            unexamined.insert(key);
+        }
         let none = ClaimExclusions::default();
         assert_eq!(unexamined.take(2, &none), keys(&[(1, 1), (2, 1)]));
         let skip = ClaimExclusions { targets: [Id::from_bits(1)].into(), ..none.clone() };

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Lane, NextStep, TenantScope, Time};
+use gancho_domain::{Clock, Lane, NextStep, TenantScope, Time};
 use gancho_store::{
     Accept, AcceptOutcome, Claim, ClaimCursor, ClaimResult, Claiming, Deliveries, NewParcel,
     NodeId, Nodes, Placement, RescueCounts, Result, Settle, SettleOutcome, Settlement,
@@ -11,6 +11,7 @@ use gancho_store_sqlite::SqliteStore;
 
 use crate::{
     sabotage::Sabotage,
+    scenario::Clocks,
     tap::Tap,
     world::{End, What},
 };
@@ -39,7 +40,7 @@ impl Tap {
                     delivery: new.id,
                     target: new.target,
                     subject: subject.clone(),
-                    due_in: new.due_at.since(world.now()),
+                    due_in: new.due_at.since(self.0.clock.now()),
                 });
             }
         }
@@ -113,6 +114,7 @@ impl Tap {
     }
 
     pub async fn join(&self, store: &Arc<SqliteStore>, name: &str, now: Time) -> Result<NodeId> {
+        let now = self.lease_time(now);
         let node = store.join(name, now).await?;
         self.0.world.beaten(node, now);
         self.0.world.note(What::Joined { life: self.0.id, node });
@@ -123,6 +125,7 @@ impl Tap {
         if self.0.world.sabotage == Sabotage::DropHeartbeat {
             return Ok(());
         }
+        let now = self.lease_time(now);
         store.heartbeat(node, now).await?;
         self.0.world.beaten(node, now);
         Ok(())
@@ -142,9 +145,29 @@ impl Tap {
         silent_for: Duration,
         now: Time,
     ) -> Result<RescueCounts> {
+        let now = self.lease_time(now);
         let rescued = store.rescue(caller, silent_for, now).await?;
         self.0.world.rescued(caller, now - silent_for);
         Ok(rescued)
+    }
+}
+
+impl Tap {
+    /// Returns the time by which leases are judged: the store's, if nodes have clocks of their own.
+    fn lease_time(&self, of_node: Time) -> Time {
+        let world = &self.0.world;
+        match world.scenario.clocks {
+            Clocks::Same | Clocks::Jumping => of_node,
+            Clocks::Apart if world.sabotage == Sabotage::OwnLeaseTime => self.0.machine.now(),
+            Clocks::Apart => world.now(),
+        }
+    }
+
+    /// Returns the time of the store, if it has a clock of its own.
+    pub fn server_time(&self) -> Option<Time> {
+        let world = &self.0.world;
+        let corrects = world.sabotage != Sabotage::OwnClock;
+        (corrects && world.scenario.clocks == Clocks::Apart).then(|| world.now())
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Promise {
     InOrder,
     /// No delivery waits long for a healthy target.
     NobodyStarves,
+    /// No attempt begins before its delivery is due.
+    NothingEarly,
     MemoryBounded,
     /// No attempt begins under a lease that was taken away.
     LeaseRespected,

@@ -6,6 +6,7 @@ use gancho_store::{Pause, Pauses};
 
 use crate::{
     node::Slot,
+    scenario::Clocks,
     world::{What, World},
 };
 
@@ -40,10 +41,19 @@ async fn strike(world: &World, slots: &[Arc<Slot>]) {
             *world.hangs_until.lock() = now + dice.millis(100, 20_000);
             fault("the store hangs".into());
         }
-        (4, _) if world.scenario.jumps => {
+        (4, _) => {
             let secs = dice.roll(0, 7_200) as i64 - 3_600;
-            world.clock.jump(secs);
-            fault(format!("the clock jumps by {secs} s"));
+            match world.scenario.clocks {
+                Clocks::Same => {}
+                Clocks::Jumping => {
+                    world.clock.jump(secs);
+                    fault(format!("the clock jumps by {secs} s"));
+                }
+                Clocks::Apart => {
+                    slot.machine.jump(secs);
+                    fault(format!("the clock of a machine jumps by {secs} s"));
+                }
+            }
         }
         (5 | 6, _) => pause(world).await,
         (7, Some(_)) => {

@@ -6,15 +6,18 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms, Limits, SlotPolicy};
-use gancho_store::NodeFacts;
+use gancho_domain::{Clock, CorrectedClock};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, LaneTerms, Limits, SlotPolicy, correct_clock};
+use gancho_store::{NodeFacts, Result};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    clock::SimClock,
     proxy::Proxy,
     sabotage::Sabotage,
+    scenario::Clocks,
     tap::{Life, Tap},
     target::SimCarrier,
     world::{What, World},
@@ -24,6 +27,8 @@ use crate::{
 pub struct Slot {
     pub world: Arc<World>,
     pub running: Mutex<Option<Running>>,
+    /// The clock of the machine.
+    pub machine: SimClock,
     /// Requests a soft stop and a restart.
     pub stop: Notify,
     pub over: CancellationToken,
@@ -43,8 +48,13 @@ enum Ending {
 
 impl Slot {
     pub fn new(world: &Arc<World>) -> Arc<Self> {
+        let ahead_secs = match world.scenario.clocks {
+            Clocks::Same | Clocks::Jumping => 0,
+            Clocks::Apart => world.dice.roll(0, 1_200) as i64 - 600,
+        };
         Arc::new(Self {
             world: world.clone(),
+            machine: world.clock.of_machine(ahead_secs),
             running: Mutex::new(None),
             stop: Notify::new(),
             over: CancellationToken::new(),
@@ -60,6 +70,8 @@ impl Slot {
             let life = Arc::new(Life {
                 id: self.world.new_life(),
                 world: self.world.clone(),
+                clock: self.clock(),
+                machine: self.machine.clone(),
                 engine: OnceLock::new(),
                 died: CancellationToken::new(),
                 broken: AtomicBool::new(false),
@@ -73,12 +85,20 @@ impl Slot {
         }
     }
 
+    /// Returns the clock of a process on this machine.
+    fn clock(&self) -> Arc<dyn Clock> {
+        match self.world.scenario.clocks {
+            Clocks::Same | Clocks::Jumping => self.world.clock.clone(),
+            Clocks::Apart => Arc::new(CorrectedClock::new(self.machine.clone())),
+        }
+    }
+
     async fn live(&self, life: Arc<Life>) -> Ending {
         let store = Arc::new(Proxy { inner: self.world.store.clone(), tap: Tap(life.clone()) });
         let started = tokio::select! {
             biased;
             () = life.died.cancelled() => return Ending::Died,
-            started = Engine::start(setup(&life, &store)) => started,
+            started = start(&life, &store) => started,
         };
         let Ok(engine) = started else {
             life.die("it could not start");
@@ -122,10 +142,17 @@ impl Slot {
     }
 }
 
+/// Starts as the gateway does: with the time of the store, if that has one.
+async fn start(life: &Arc<Life>, store: &Arc<Proxy>) -> Result<Arc<Engine>> {
+    correct_clock(&*life.clock, &**store).await?;
+    Engine::start(setup(life, store)).await
+}
+
 fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
     let world = &life.world;
     let scenario = &world.scenario;
-    let carrier = Arc::new(SimCarrier { world: world.clone(), life: life.id });
+    let carrier =
+        Arc::new(SimCarrier { world: world.clone(), clock: life.clock.clone(), life: life.id });
     let policy = match world.sabotage {
         Sabotage::OnePool => SlotPolicy::HardUnsorted,
         _ => SlotPolicy::ByLatency,
@@ -147,13 +174,13 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
     EngineSetup {
         facts: NodeFacts::default(),
         store: store.clone(),
-        clock: world.clock.clone(),
+        clock: life.clock.clone(),
         random: world.dice.clone(),
         lanes: scenario.lanes.iter().map(lane).collect(),
         limits,
         archive: None,
         spans: None,
-        is_wall_clock: false,
+        is_wall_clock: true,
         name: format!("{:?}", life.id),
     }
 }

@@ -156,6 +156,10 @@ impl Upkeep for Proxy {
         through!(self, Upkeep, self.inner.expire(lane, before, max, now))
     }
 
+    async fn server_time(&self) -> Result<Option<Time>> {
+        through!(self, Upkeep, async { Ok(self.tap.server_time()) })
+    }
+
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
         self.inner.depths().await
     }

@@ -31,11 +31,11 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
     for _ in 0..count {
         tokio::time::sleep(world.dice.millis(0, pause)).await;
         let batch = if floods { 3 } else { world.dice.roll(1, 2) };
-        let parcels: Vec<NewParcel> = (0..batch).map(|_| parcel(&world, &targets)).collect();
         // What is refused is published again, under new ids; what a dying process took with it is not.
         let Some(node) = any_running(&world, &slots) else {
             continue;
         };
+        let parcels: Vec<NewParcel> = (0..batch).map(|_| parcel(&world, &node, &targets)).collect();
         publish(&world, &node, parcels).await;
     }
 }
@@ -53,7 +53,7 @@ async fn crowd(world: &World, slots: &[Arc<Slot>], targets: &[Target]) {
         }
         left = left.saturating_sub(1);
         if let Some(node) = any_running(world, slots) {
-            publish(world, &node, vec![parcel(world, to)]).await;
+            publish(world, &node, vec![parcel(world, &node, to)]).await;
         }
     }
 }
@@ -66,7 +66,8 @@ async fn backlog(world: &World, slots: &[Arc<Slot>], targets: &[Target]) {
         if let Some(node) = any_running(world, slots) {
             let batch = left.min(100);
             left -= batch;
-            publish(world, &node, (0..batch).map(|_| parcel(world, targets)).collect()).await;
+            let parcels = (0..batch).map(|_| parcel(world, &node, targets)).collect();
+            publish(world, &node, parcels).await;
         }
     }
 }
@@ -77,7 +78,7 @@ async fn steady(world: &World, slots: &[Arc<Slot>], targets: &[Target]) {
     while world.clock.elapsed() < begin + world.scenario.lasts {
         tokio::time::sleep(world.dice.millis(50, 300)).await;
         if let Some(node) = any_running(world, slots) {
-            publish(world, &node, vec![parcel(world, targets)]).await;
+            publish(world, &node, vec![parcel(world, &node, targets)]).await;
         }
     }
 }
@@ -87,8 +88,9 @@ fn any_running(world: &World, slots: &[Arc<Slot>]) -> Option<Running> {
     if running.is_empty() { None } else { Some(world.dice.pick(&running).clone()) }
 }
 
-fn parcel(world: &World, targets: &[Target]) -> NewParcel {
+fn parcel(world: &World, node: &Running, targets: &[Target]) -> NewParcel {
     let dice = &world.dice;
+    let now = node.life.clock.now();
     let subject = dice.one_in(2).then(|| format!("s{}", dice.roll(1, 2)).into_boxed_str());
     let parcel = Parcel {
         id: world.ids.make(),
@@ -99,7 +101,7 @@ fn parcel(world: &World, targets: &[Target]) -> NewParcel {
         external_id: None,
         is_test: false,
         body: Bytes::from(vec![b'x'; dice.roll(0, 300) as usize]),
-        created_at: world.now(),
+        created_at: now,
         trace: None,
         erased_at: None,
     };
@@ -107,8 +109,7 @@ fn parcel(world: &World, targets: &[Target]) -> NewParcel {
         id: world.ids.make(),
         lane: target.lane,
         target: target.id,
-        due_at: world.now()
-            + if dice.one_in(8) { dice.millis(0, 5_000) } else { dice.millis(0, 0) },
+        due_at: now + if dice.one_in(8) { dice.millis(0, 5_000) } else { dice.millis(0, 0) },
         in_order: target.in_order,
         hold: true,
     };

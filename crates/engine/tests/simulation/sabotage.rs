@@ -1,5 +1,7 @@
 //! Deliberate faults of the program itself. Each must be noticed, or the checks are worthless.
 
+use crate::scenario::{Clocks, Kind, Scenario};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sabotage {
     None,
@@ -13,6 +15,10 @@ pub enum Sabotage {
     SettleTwice,
     /// Heartbeats are acknowledged and never written.
     DropHeartbeat,
+    /// The time of a heartbeat and of a rescue is that of the node's machine, not of the store.
+    OwnLeaseTime,
+    /// Nodes do not correct their clocks by the store's.
+    OwnClock,
     /// A claim hands the same delivery out twice.
     ClaimTwice,
     /// Deliveries that must be in order are not.
@@ -27,4 +33,17 @@ pub enum Sabotage {
     OneTenant,
     /// A claim returns more than was requested.
     Overfill,
+}
+
+impl Sabotage {
+    /// Whether it can be expected to show in this scenario.
+    pub fn matters_to(self, scenario: &Scenario) -> bool {
+        let is_fleet = scenario.clocks == Clocks::Apart && scenario.nodes > 1;
+        match self {
+            Self::OwnLeaseTime => is_fleet,
+            Self::OwnClock => is_fleet && scenario.kind != Kind::Storm,
+            Self::Overfill => scenario.limits.max_jobs == 8,
+            _ => true,
+        }
+    }
 }

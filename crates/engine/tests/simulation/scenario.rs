@@ -94,6 +94,17 @@ pub enum Kind {
     Storm,
 }
 
+/// The wall clocks of the nodes and of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clocks {
+    /// All of them read one clock.
+    Same,
+    /// All of them read one clock, which jumps.
+    Jumping,
+    /// That of each machine is minutes off, and jumps. The store has a clock of its own.
+    Apart,
+}
+
 #[derive(Debug, Clone)]
 pub struct Scenario {
     pub seed: u64,
@@ -119,7 +130,7 @@ pub struct Scenario {
     pub break_one_in: Option<u64>,
     /// The number of faults that happen at a certain time.
     pub strikes: u64,
-    pub jumps: bool,
+    pub clocks: Clocks,
 }
 
 impl Scenario {
@@ -152,7 +163,11 @@ impl Scenario {
             refuse_one_in: (storm && dice.one_in(2)).then(|| dice.roll(5, 60)),
             break_one_in: (storm && dice.one_in(3)).then(|| dice.roll(200, 1_000)),
             strikes: if storm { dice.roll(0, 6) } else { 0 },
-            jumps: storm && dice.one_in(3),
+            clocks: match dice.roll(0, 5) {
+                0 | 1 if storm => Clocks::Jumping,
+                2 | 3 => Clocks::Apart,
+                _ => Clocks::Same,
+            },
         }
     }
 
@@ -266,7 +281,7 @@ impl Scenario {
             refuse_one_in: None,
             break_one_in: None,
             strikes: 0,
-            jumps: false,
+            clocks: Clocks::Same,
             ..Self::of(seed)
         }
     }

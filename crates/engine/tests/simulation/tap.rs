@@ -8,12 +8,16 @@ use std::{
     time::Duration,
 };
 
+use gancho_domain::Clock;
 use gancho_engine::Engine;
 use gancho_store::{Result, StoreError};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{LifeId, What, World};
+use crate::{
+    clock::SimClock,
+    world::{LifeId, What, World},
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -33,6 +37,9 @@ pub enum Step {
 pub struct Life {
     pub id: LifeId,
     pub world: Arc<World>,
+    /// What the process takes for the time, and its machine.
+    pub clock: Arc<dyn Clock>,
+    pub machine: SimClock,
     pub engine: OnceLock<Weak<Engine>>,
     pub died: CancellationToken,
     /// The store has failed for this process: every further call fails.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gancho_domain::{Code, Failure, Verdict};
+use gancho_domain::{Clock, Code, Failure, Verdict};
 use gancho_engine::{AttemptResult, Carrier, Preemption, Terms};
 use gancho_store::Job;
 
@@ -14,6 +14,7 @@ use crate::{
 
 pub struct SimCarrier {
     pub world: Arc<World>,
+    pub clock: Arc<dyn Clock>,
     pub life: LifeId,
 }
 
@@ -29,7 +30,7 @@ impl Carrier for SimCarrier {
 
     async fn carry(&self, job: &Job, attempt: u32, _: &Preemption) -> AttemptResult {
         let (delivery, life) = (job.delivery, self.life);
-        let started = self.world.now();
+        let started = self.clock.now();
         self.world.note(What::Began { attempt, delivery, life, started });
         let target = self.world.scenario.target(job.target);
         let latency = self.latency(target);

@@ -95,7 +95,7 @@ async fn add_key(store: &CellStore, tenant: TenantId, key: &str) {
     store.put_document(keys, key, body, Precondition::Nothing).await.unwrap().unwrap();
 }
 
-/// A node reads the directory every second, and a client that is told that its key is invalid gives up.
+/// A node reads the directory every second, and a client whose key is called invalid gives up.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_in_a_cell_that_a_node_has_not_heard_of_is_not_called_unknown() {
     let database = fresh_database().await.unwrap();

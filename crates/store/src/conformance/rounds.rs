@@ -162,8 +162,8 @@ pub async fn a_round_that_left_something_is_not_complete<F: Fixture>() {
     panic!("the round never comes to its end");
 }
 
-/// Fault 0, after a restart: a claim takes from the targets that come first, whoever's turn it is, and everything else has its
-/// turns as ever.
+/// Fault 0, after a restart: a claim takes from the targets that come first, not only from those whose turn it is, and
+/// everything else has its turns as ever.
 pub async fn what_comes_first_does_not_wait_for_its_turn<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex, paused] = [world.tenant().await, world.tenant().await, world.tenant().await];

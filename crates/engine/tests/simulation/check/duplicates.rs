@@ -2,7 +2,10 @@
 //! begins under a lease that was taken away.
 
 use super::{Broken, Facts, Promise};
-use crate::world::{LifeId, What};
+use crate::{
+    scenario::Clocks,
+    world::{LifeId, What},
+};
 
 pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     for (place, (at, what)) in facts.log.iter().enumerate() {
@@ -11,8 +14,9 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
                 let how = format!("attempt {attempt} at {delivery}, {life:?}, begun at {at:?}");
                 broken.push(Broken { promise: Promise::DuplicatesExcused, how });
             }
-            // If clocks jump, other nodes may take a living node for silent.
-            if !facts.world.scenario.jumps && lost_its_lease(facts, *life, place, place) {
+            // If the store's clock jumps, other nodes may take a living node for silent.
+            let may_lose = facts.world.scenario.clocks == Clocks::Jumping;
+            if !may_lose && lost_its_lease(facts, *life, place, place) {
                 let how = format!("{life:?} began attempt {attempt} at {delivery} at {at:?}");
                 broken.push(Broken { promise: Promise::LeaseRespected, how });
             }

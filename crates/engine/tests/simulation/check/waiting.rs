@@ -1,5 +1,5 @@
-//! No delivery waits long for a healthy target: not while other tenants flood, nor beside a crowd of
-//! targets that hang.
+//! No delivery begins before it is due, and none waits long for a healthy target: not while other tenants
+//! flood, nor beside a crowd of targets that hang.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,34 @@ const MAX_WAIT: Duration = Duration::from_secs(TIMEOUT.as_secs() + 6);
 const MAX_BESIDE_CROWD: Duration = Duration::from_millis(150);
 const CROWD_IS_THERE: Duration = Duration::from_secs(2);
 
+/// How far the clocks of two nodes may differ that have asked the store for its time.
+const MAX_CLOCK_ERROR: Duration = Duration::from_millis(100);
+
 pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
+    early(facts, broken);
+    starving(facts, broken);
+}
+
+/// Not in a storm, where the store takes long to say what time it is, or changes its mind.
+fn early(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
+    if facts.world.scenario.kind == Kind::Storm {
+        return;
+    }
+    for (at, what) in &facts.log {
+        if let What::Accepted { delivery, due_in, .. } = what
+            && let Some(began) = facts.first(*delivery, |what| matches!(what, What::Began { .. }))
+            && facts.log[began].0 + MAX_CLOCK_ERROR < *at + *due_in
+        {
+            let how = format!(
+                "{delivery} was due in {due_in:?}, and began after {:?}",
+                facts.log[began].0.saturating_sub(*at)
+            );
+            broken.push(Broken { promise: Promise::NothingEarly, how });
+        }
+    }
+}
+
+fn starving(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     let scenario = &facts.world.scenario;
     let longest = match scenario.kind {
         Kind::Flood => MAX_WAIT,
