@@ -68,6 +68,7 @@ async fn claim_up_to(
             per_tenant: 50,
             proven: Arc::default(),
             skip: Arc::new(skip),
+            first: Vec::new(),
             cursor,
         })
         .await
