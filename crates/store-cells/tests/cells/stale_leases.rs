@@ -100,10 +100,10 @@ async fn with_a_late_claim(world: &World, rules: MoveRules) -> (std::sync::Arc<C
 }
 
 async fn is_delivered_once(store: &CellStore, node: NodeId) {
-    let since = Instant::now();
-    let jobs = wait_for("it is claimed", || async {
+    let (since, jobs) = wait_for("it is claimed", || async {
+        let since = Instant::now();
         let jobs = take_all(store, node).await;
-        (!jobs.is_empty()).then_some(jobs)
+        (!jobs.is_empty()).then_some((since, jobs))
     })
     .await;
     assert_eq!(jobs.len(), 1, "not from the old cell as well");
