@@ -187,11 +187,17 @@ fn emptied_targets(claim: &Claim, jobs: &[Job]) -> Vec<(TenantId, TargetId)> {
         *of_tenant.entry(job.tenant).or_insert(0_usize) += 1;
         *of_target.entry((job.tenant, job.target)).or_insert(0_usize) += 1;
     }
-    // Where the claim has no more room, it may have left something of the last one.
-    let cut = jobs.last().filter(|_| is_full(claim, jobs)).map(|job| (job.tenant, job.target));
+    // Where there was no more room, something may be left of the last one, and of the last that came first.
+    let comes_first = |job: &&Job| claim.first.contains(&(job.tenant, job.target));
+    let first: Vec<&Job> = jobs.iter().filter(comes_first).collect();
+    let cut = [
+        jobs.last().filter(|_| is_full(claim, jobs)),
+        first.last().copied().filter(|_| first.len() >= claim.max_first()),
+    ];
+    let is_cut = |key| cut.iter().flatten().any(|job| (job.tenant, job.target) == key);
     let has_all = |(key, count): ((TenantId, TargetId), usize)| {
         let is_whole = count < claim.share(key.1) && of_tenant[&key.0] < claim.per_tenant.max(1);
-        (is_whole && Some(key) != cut).then_some(key)
+        (is_whole && !is_cut(key)).then_some(key)
     };
     of_target.into_iter().filter_map(has_all).collect()
 }
@@ -249,9 +255,86 @@ impl ClaimBackoff {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use gancho_domain::{Id, Lane, Parcel, ParcelKind, Time};
+
     use super::*;
 
     const TOOK: Duration = Duration::from_millis(1);
+
+    fn key(tenant: u128, target: u128) -> (TenantId, TargetId) {
+        (Id::from_bits(tenant), Id::from_bits(target))
+    }
+
+    fn job((tenant, target): (TenantId, TargetId)) -> Job {
+        let parcel = Parcel {
+            id: Id::from_bits(1),
+            tenant,
+            kind: ParcelKind::Event,
+            event_type: "a.b".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: Bytes::from_static(b"12345"),
+            created_at: Time::ZERO,
+            trace: None,
+            erased_at: None,
+        };
+        Job {
+            delivery: Id::from_bits(1),
+            tenant,
+            lane: Lane::Webhook,
+            target,
+            parcel: Arc::new(parcel),
+            number: None,
+            attempts: 0,
+            attempts_before: 0,
+            lost_leases: 0,
+            is_replay: false,
+            in_order: false,
+            created_at: Time::ZERO,
+        }
+    }
+
+    fn claim(max: usize, first: &[(TenantId, TargetId)]) -> Claim {
+        Claim {
+            node: NodeId(1),
+            lane: Lane::Webhook,
+            now: Time::ZERO,
+            max,
+            max_bytes: 100,
+            per_target: 2,
+            per_proven: 4,
+            per_tenant: 5,
+            proven: Arc::new([key(1, 3).1].into()),
+            skip: Arc::default(),
+            first: first.to_vec(),
+            cursor: ClaimCursor::default(),
+        }
+    }
+
+    #[test]
+    fn a_target_is_empty_if_the_claim_could_have_taken_more_of_it() {
+        let jobs: Vec<Job> = [(1, 1), (1, 2), (1, 2), (2, 3), (2, 3), (2, 3), (3, 4)]
+            .map(|(a, b)| job(key(a, b)))
+            .into();
+        assert_eq!(emptied_targets(&claim(9, &[]), &jobs), [key(1, 1), key(2, 3), key(3, 4)]);
+        assert_eq!(emptied_targets(&claim(7, &[]), &jobs), [key(1, 1), key(2, 3)], "it is full");
+        let claim = claim(9, &[key(1, 1)]);
+        assert_eq!(emptied_targets(&claim, &jobs), [key(1, 1), key(2, 3), key(3, 4)]);
+        let of_one_tenant: Vec<Job> = (1..=5).map(|target| job(key(1, target))).collect();
+        assert_eq!(emptied_targets(&claim, &of_one_tenant), [], "it has had its share");
+    }
+
+    #[test]
+    fn what_came_first_may_have_been_cut_off_at_half() {
+        let claim = claim(4, &[key(1, 1), key(2, 2), key(3, 3)]);
+        let jobs = [(1, 1), (2, 2), (4, 4)].map(|(a, b)| job(key(a, b)));
+        assert_eq!(emptied_targets(&claim, &jobs), [key(1, 1), key(4, 4)]);
+        assert_eq!(targets_not_reached(&claim, &jobs), [], "it had room, so nothing is due there");
+        let jobs = [(1, 1), (2, 2), (4, 4), (4, 5)].map(|(a, b)| job(key(a, b)));
+        assert_eq!(targets_not_reached(&claim, &jobs), [key(3, 3)]);
+    }
 
     #[test]
     fn rests_grow_while_nothing_is_found() {

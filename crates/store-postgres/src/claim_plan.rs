@@ -115,9 +115,9 @@ fn in_turn<K: Ord + Copy, V>(
         .chain(map.iter().filter(move |(key, _)| !after(key)))
 }
 
-/// Plans what is taken before the turns, up to half of the claim.
+/// Plans what is taken before the turns.
 pub(crate) fn first(claim: &Claim) -> Vec<TargetShare> {
-    let mut room = claim.max / 2;
+    let mut room = claim.max_first();
     let mut shares = Vec::new();
     for &(tenant, target) in &claim.first {
         let max = claim.share(target).min(room);

@@ -150,7 +150,7 @@ impl<'a, 'db> ClaimedBatch<'a, 'db> {
     /// Takes from the targets that come before the turns.
     fn take_first(&mut self) -> Result<(), TxError> {
         for &(tenant, target) in &self.claim.first {
-            let room = (self.claim.max / 2).saturating_sub(self.jobs.len());
+            let room = self.claim.max_first().saturating_sub(self.jobs.len());
             let has_room = room > 0 && self.bytes <= self.claim.max_bytes / 2;
             if has_room && !self.claim.skip.covers(tenant, target) {
                 self.take(tenant, target, room)?;

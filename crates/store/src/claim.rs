@@ -35,13 +35,18 @@ pub struct Claim {
     pub proven: Arc<BTreeSet<TargetId>>,
     /// Tenants and targets to skip: paused, not allowed now, or full.
     pub skip: Arc<ClaimExclusions>,
-    /// Targets to take from before the turns, up to half of the claim. They have their turns all the same.
+    /// Targets to take from before the turns, up to [`Claim::max_first`]. They have their turns all the same.
     pub first: Vec<(TenantId, TargetId)>,
     /// Where the last claim of this lane stopped.
     pub cursor: ClaimCursor,
 }
 
 impl Claim {
+    /// Returns how many deliveries may be taken before the turns: half of all.
+    pub fn max_first(&self) -> usize {
+        self.max.div_ceil(2)
+    }
+
     /// Returns the maximum deliveries of a target, at least 1.
     pub fn share(&self, target: TargetId) -> usize {
         let share = if self.proven.contains(&target) { self.per_proven } else { self.per_target };
