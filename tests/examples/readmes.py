@@ -107,27 +107,28 @@ def sql(reader, name, database, admin, role):
 
 def main():
     gancho, server, python, modules, sql_python, sql_modules = sys.argv[1:]
-    role = f"gancho_readmes_{os.getpid()}"
     base, _, parameters = server.partition("?")
     head = base.rpartition("/")[0]
-    admin = f"{head}/{role}?{parameters}"
     address = head.partition("://")[2].rpartition("@")[2]
     with tempfile.TemporaryDirectory() as folder:
         for name, port, tools in (("python", 8801, {"python": python}), ("node", 8802, {"modules": modules})):
             consumer(Reader(name, folder, gancho, **tools), name, port)
             print(f"examples/{name}/README.md: its commands print what it shows")
-        psql(server, f"create database {role}")
-        try:
-            with Gateway(gancho, GANCHO_DATABASE_URL=admin) as gateway:
-                gateway.call("/v1/tenants", {"slug": "acme"}, tenant=None)
-                psql(admin, f"create role {role} login")
-                for name, tools in (("sql-python", {"python": sql_python}), ("sql-node", {"modules": sql_modules})):
+        for name, tools in (("sql-python", {"python": sql_python}), ("sql-node", {"modules": sql_modules})):
+            # A database each: both use the same names and orders.
+            role = f"gancho_{name.replace('-', '_')}_{os.getpid()}"
+            admin = f"{head}/{role}?{parameters}"
+            psql(server, f"create database {role}")
+            try:
+                with Gateway(gancho, GANCHO_DATABASE_URL=admin) as gateway:
+                    gateway.call("/v1/tenants", {"slug": "acme"}, tenant=None)
+                    psql(admin, f"create role {role} login")
                     database = f"postgres://{role}@{address}/{role}?{parameters}"
                     sql(Reader(name, folder, gancho, **tools), name, database, admin, role)
                     print(f"examples/{name}/README.md: its commands print what it shows")
-        finally:
-            psql(server, f"drop database {role} with (force)")
-            psql(server, f"drop role if exists {role}")
+            finally:
+                psql(server, f"drop database {role} with (force)")
+                psql(server, f"drop role if exists {role}")
 
 
 main()
