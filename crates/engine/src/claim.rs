@@ -102,11 +102,13 @@ impl Engine {
                 } else {
                     ClaimRoundResult::Done { rest }
                 };
+                let emptied = emptied_targets(&asked, &claimed.jobs);
+                let not_reached = targets_not_reached(&asked, &claimed.jobs);
                 {
                     let mut queue = lane.queue.lock();
                     queue.left(&asked.skip, claimed.left, claimed.ends_lap);
-                    queue.emptied(emptied_targets(&asked, &claimed.jobs), moment);
-                    queue.not_reached(targets_not_reached(&asked, &claimed.jobs));
+                    queue.emptied(emptied, moment);
+                    queue.not_reached(not_reached);
                     queue.claimed(&asked.skip, claimed.caught_up);
                 }
                 if let Some(at) = claimed.next_due {
@@ -118,10 +120,13 @@ impl Engine {
                 self.dispatch(lane);
                 round
             }
-            Err(error) => match self.recovery_for("claim", node, &error) {
-                Recovery::Retry => ClaimRoundResult::Refused,
-                Recovery::Fenced | Recovery::Stop => ClaimRoundResult::Blocked,
-            },
+            Err(error) => {
+                lane.queue.lock().not_reached(asked.first);
+                match self.recovery_for("claim", node, &error) {
+                    Recovery::Retry => ClaimRoundResult::Refused,
+                    Recovery::Fenced | Recovery::Stop => ClaimRoundResult::Blocked,
+                }
+            }
         }
     }
 
